@@ -20,6 +20,7 @@ const WORDS: Readonly<Record<EventType, string>> = {
   'page_version.ready': 'A version is ready',
   'page_version.scheduled': 'A version was scheduled',
   'page_version.published': 'A version was published',
+  'page_version.skipped': 'A version was not published in time',
   'page_version.failed': 'A version failed',
   'webhook_endpoint.disabled': 'An endpoint was disabled',
 }

@@ -18,6 +18,7 @@ export const EVENT_TYPES = [
   'page_version.ready',
   'page_version.scheduled',
   'page_version.published',
+  'page_version.skipped',
   'page_version.failed',
   'page.unpublished',
   'webhook_endpoint.disabled',

@@ -223,6 +223,79 @@ export const schedules = section('schedules', settingOf, {
     same(await the.statusOf(page), ['published', null, null])
   },
 
+  'a window that is over when it is processed is not opened, and the version says why': async (the) => {
+    const page = await the.newPage(at(HOUR))
+    await the.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await the.happened()
+    the.clock.advance(2 * HOUR)
+    await the.run()
+    const [status, publishAt, reason] = await the.statusOf(page)
+    same([status, publishAt], ['ready', null])
+    ok(reason?.includes('had passed'), String(reason))
+    same(await the.run(), null)
+    same(await the.happened(), ['page_version.skipped'])
+    const { publishedVersion, unpublishAt } = await the.read(page)
+    same([publishedVersion, unpublishAt], [null, null])
+    await the.publishOne(page)
+    same(await the.statusOf(page), ['published', null, null])
+  },
+
+  'a window is opened until its last millisecond': async (the) => {
+    const page = await the.newPage(at(HOUR))
+    await the.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await the.happened()
+    the.clock.advance(2 * HOUR - 1)
+    equal(await the.run(), 1)
+    equal(await the.publishedIn(page), page.versionId)
+    the.clock.advance(1)
+    await the.run()
+    equal(await the.publishedIn(page), undefined)
+    same(await the.happened(), ['page_version.published', 'page.unpublished'])
+  },
+
+  'a window that is over ends what was published before it, but not what was to follow it': async (the) => {
+    const page = await the.newPage()
+    const window = await the.newVersion(page)
+    await the.publishOne({ ...window, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    const other = await the.newPage()
+    const otherWindow = await the.newVersion(other)
+    const next = await the.newVersion(other, at(HOUR + 30 * MINUTE))
+    await the.publishOne({ ...otherWindow, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await the.happened()
+    the.clock.advance(3 * HOUR)
+    // A change by hand does first what is due.
+    equal((await the.update({ ...page, customName: 'Mine' })).value.publishedVersion, null)
+    same(await the.happened(), ['page_version.skipped', 'page.unpublished', 'page.updated'])
+    await the.run()
+    equal(await the.publishedIn(other), next.versionId)
+    same(await the.happened(), ['page_version.skipped', 'page_version.published'])
+  },
+
+  'what was requested before the end of a window is not published after it': async ({ core, ...the }) => {
+    const page = await the.newPage(at(HOUR))
+    await the.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await the.createVersion({ ...page, publish: true })
+    const [process] = the.processes
+    const pages: PageKey[] = [page]
+    for (let i = 0; i < 2; i++) {
+      const made = await core.createPageWithVersion(process as NonNullable<typeof process>)(the.group)
+      const want = { ...the.group, pageId: made.value.pageId }
+      await the.update({ ...want, unpublishAt: at(2 * HOUR) })
+      pages.push(want)
+    }
+    await the.happened()
+    the.clock.advance(3 * HOUR)
+    // The schedules come first for two of these pages, and the publisher for the third.
+    for (const want of pages.slice(0, 2)) await the.update(want)
+    await the.publish()
+    await the.run()
+    for (const want of pages) {
+      const { publishedVersion, latestVersion, unpublishAt } = await the.read(want)
+      same([publishedVersion, latestVersion.status, unpublishAt], [null, 'ready', null])
+    }
+    ok(!(await the.happened()).includes('page_version.published'))
+  },
+
   'a page or group that was deleted has nothing to do any more': async (the) => {
     const page = await the.newPage(at(10))
     const other = await the.newPage(at(10))
@@ -321,6 +394,52 @@ export const schedules = section('schedules', settingOf, {
     await the.run()
     equal(await the.publishedIn(page), next.versionId)
     equal((await the.happened()).filter((type) => type === 'page_version.published').length, 2)
+  },
+
+  'a clock that leaps over a window does not open it, and one that is set back again neither': async (
+    the,
+  ) => {
+    const page = await the.newPage(at(HOUR))
+    await the.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await the.happened()
+    the.clock.advance(400 * 24 * HOUR)
+    await the.run()
+    the.clock.advance(-400 * 24 * HOUR)
+    await the.run()
+    the.clock.advance(HOUR)
+    await the.run()
+    equal(await the.publishedIn(page), undefined)
+    same(await the.happened(), ['page_version.skipped'])
+  },
+
+  'a clock that is set back within a window leaves the page public until the end': async (the) => {
+    const page = await the.newPage(at(HOUR))
+    await the.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await the.happened()
+    the.clock.advance(HOUR)
+    await the.run()
+    the.clock.advance(-30 * MINUTE)
+    await the.run()
+    equal(await the.publishedIn(page), page.versionId)
+    the.clock.advance(90 * MINUTE - 1)
+    equal(await the.run(), 1)
+    equal(await the.publishedIn(page), page.versionId)
+    the.clock.advance(1)
+    await the.run()
+    same(await the.happened(), ['page_version.published', 'page.unpublished'])
+  },
+
+  'what was due while nothing ran is done in its order, however long that was': async (the) => {
+    const page = await the.newPage()
+    const versions: (PageKey & Page)[] = []
+    for (const days of [1, 58, 59, 60, 700]) versions.push(await the.newVersion(page, at(days * 24 * HOUR)))
+    await the.update({ ...page, unpublishAt: at(59 * 24 * HOUR + MINUTE) })
+    await the.happened()
+    the.clock.advance(60 * 24 * HOUR)
+    await the.run()
+    equal(await the.publishedIn(page), versions[3]?.versionId)
+    same(await the.statusOf(versions[4] as PageKey & Page), ['scheduled', at(700 * 24 * HOUR), null])
+    same(await the.happened(), Array(4).fill('page_version.published'))
   },
 
   'a tenant is asked for when it has something to do, and for what': async (the) => {

@@ -412,7 +412,7 @@ export const VERBS = {
     settle: {
       serves: 'publisher',
       ask: ({ versions }, { tenantId }, { page: { pageId, versionId }, attempt }) => {
-        const published = { status: 'published', at: at(5), computedName: 'Theirs' } as const
+        const published = { status: 'published', at: at(4), computedName: 'Theirs' } as const
         return versions.settle(tenantId, [{ pageId, versionId, attempt, ...published }])
       },
       toStrangers: [],

@@ -131,7 +131,7 @@ const settleOver =
     const saved = sql`
       held as materialized (
         select * from (
-          select done.*, v.page_group_id, p.published_version_id, p.automatic_after,
+          select done.*, v.page_group_id, p.published_version_id, p.automatic_after, p.unpublish_at,
             coalesce(done.computed_name, v.computed_name) as name
           from ${DONE.from(rows)}
             join page_versions v using (tenant_id, page_id, version_id)
@@ -147,6 +147,7 @@ const settleOver =
         ) held
         where status <> 'published'
           or version_id = newest and version_id > greatest(published_version_id, automatic_after, '')
+            and (unpublish_at > published_at) is not false
       ), settled as (
         update page_versions v set status = saved.status, published_at = saved.published_at,
           failure_reason = saved.failure_reason, computed_name = saved.name,

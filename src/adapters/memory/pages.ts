@@ -181,6 +181,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
     const { status, publishedAt, failureReason, finishedAt, ...row } = settledRow(tenantId, settlement)
     const { publishedVersionId: before, automaticAfter } = page
     if (publishedAt && [before, automaticAfter].some((id) => id && id >= version.versionId)) return false
+    if (publishedAt && page.unpublishAt && page.unpublishAt <= publishedAt) return false
     const computedName = row.computedName ?? version.computedName
     versions.change(version, {
       status,

@@ -176,7 +176,7 @@ export const postgresVersions = (
         -- tenant might be read.
         with locked as materialized (
           select * from (
-            select settlement.*, v.page_group_id, p.published_version_id, p.automatic_after,
+            select settlement.*, v.page_group_id, p.published_version_id, p.automatic_after, p.unpublish_at,
               coalesce(settlement.computed_name, v.computed_name) as name
             from ${SETTLEMENT.from(settlements.map((settlement) => settledRow(tenantId, settlement)))}
               join page_versions v using (tenant_id, page_id, version_id)
@@ -185,7 +185,8 @@ export const postgresVersions = (
             order by v.page_id, v.version_id for update of p, v
           ) locked
         ),
-        -- Only the newest version of a page is published, and only if no newer one is published already.
+        -- Only the newest version of a page is published, and only if no newer one is published already, and it was not
+        -- to be unpublished before.
         saved as materialized (
           select * from (
             select locked.*,
@@ -194,6 +195,7 @@ export const postgresVersions = (
           ) locked
           where status <> 'published'
             or version_id = newest and version_id > greatest(published_version_id, automatic_after, '')
+              and (unpublish_at > published_at) is not false
         ),
         -- An attempt that does not count is taken back.
         settled as (

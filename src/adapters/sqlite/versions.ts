@@ -52,7 +52,10 @@ const UPDATE_PAGE = `
     published_version_id = iif(:publishedAt is null, published_version_id, :versionId),
     published_at = coalesce(:publishedAt, published_at)
   where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId
-    and (:publishedAt is null or max(coalesce(published_version_id, ''), coalesce(automatic_after, '')) < :versionId)`
+    and (:publishedAt is null or (
+      max(coalesce(published_version_id, ''), coalesce(automatic_after, '')) < :versionId
+      and (unpublish_at is null or unpublish_at > :publishedAt)
+    ))`
 const UPDATE_VERSION = `
   update page_versions set status = :status, published_at = :publishedAt, failure_reason = :failureReason,
     computed_name = :computedName, claimable_at = coalesce(:claimableAt, claimable_at),

@@ -10,6 +10,8 @@ import { type Edit, editedPage, publication, savePage, unscheduled, withdrawal }
 
 const AHEAD_MS_MAX = 731 * DAY_MS
 const ARCHIVED = 'The page group was archived when this version was to be published.'
+const OVER =
+  'The time at which the page was to be unpublished again had passed before this version could be published.'
 
 export type ScheduleDeps = Needs<'pages' | 'schedules'>
 /** A page on which nothing is due, with the versions that are scheduled. */
@@ -46,12 +48,31 @@ const dueOf = (
   const { unpublishAt } = page
   if (unpublishAt !== null && unpublishAt <= now) {
     const publicationComesFirst = next !== undefined && next.publishAt <= unpublishAt
-    if (!publicationComesFirst) return page.published === null ? { unpublishAt: null } : withdrawal(page)
+    if (!publicationComesFirst) return page.published === null ? skipUnpublishing(page) : withdrawal(page)
   }
   if (next === undefined || next.publishAt > now) return null
-  if (page.groupStatus === 'active') return publication(page, next, next.unpublishAt)
-  return { schedule: unscheduled(next, ARCHIVED), event: 'page_version.ready' }
+  if (page.groupStatus !== 'active')
+    return { schedule: unscheduled(next, ARCHIVED), event: 'page_version.ready' }
+  if (next.unpublishAt !== null && next.unpublishAt <= now) return skipPublication(page, next)
+  return publication(page, next, next.unpublishAt)
 }
+
+/** The page was to be unpublished, and nothing is published: versions requested before are not published any more. */
+const skipUnpublishing = ({ latest }: StoredPageWithVersions): Edit => ({
+  unpublishAt: null,
+  automaticAfter: latest.versionId,
+})
+
+/**
+ * A window that is over is not opened. What would have followed is done: a version that is still published is withdrawn, as
+ * of the end of that window, and versions requested before are not published any more.
+ */
+const skipPublication = (page: StoredPageWithVersions, version: ScheduledVersion): Edit => ({
+  schedule: unscheduled(version, OVER),
+  unpublishAt: page.published === null ? null : version.unpublishAt,
+  automaticAfter: page.latest.versionId,
+  event: 'page_version.skipped',
+})
 
 /**
  * Plans the publication of a new version: its time, null for none, and whether its publisher publishes it as soon as it is

@@ -68,9 +68,10 @@ export type Versions = {
   context(version: VersionKey): Promise<VersionContext | null>
   /**
    * Saves the versions still `processing` under the same attempt; another publisher has claimed the others. Returns the
-   * version ids of those it saved. `published` sets the pointer of the page, but only forwards, and only to a version
-   * after the page's `automaticAfter`; else it is not saved. A page without a published version takes the name of its
-   * newest one. An ended attempt raises the revision of its page. Only events of the saved versions are saved.
+   * version ids of those it saved. `published` sets the pointer of the page, but only forwards, only to a version after
+   * the page's `automaticAfter`, and only before its `unpublishAt`; else it is not saved. A page without a published
+   * version takes the name of its newest one. An ended attempt raises the revision of its page. Only events of the saved
+   * versions are saved.
    */
   settle(
     tenantId: string,

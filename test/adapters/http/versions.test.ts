@@ -260,6 +260,82 @@ t.test('200: a second schedule leaves the first one, and the answer lists both b
   t.notOk('scheduled' in now.json, 'a time that is past means now')
 })
 
+t.test('200: the offset of a time counts, when clocks change, and on leap days', async (t) => {
+  const { call, clock, path, add, publish, runSchedules } = await setUp()
+  clock.advance(Date.parse('2027-10-01T00:00:00Z') - clock())
+  const times = [
+    // In Berlin the hour from 2 to 3 comes twice on this day: first with summer time.
+    ['2027-10-31T02:30:00+02:00', '2027-10-31T00:30:00.000Z'],
+    ['2027-10-31T02:30:00+01:00', '2027-10-31T01:30:00.000Z'],
+    ['2028-02-29T00:00:00-05:00', '2028-02-29T05:00:00.000Z'],
+    ['2028-02-29T23:59:59.999-12:00', '2028-03-01T11:59:59.999Z'],
+    // An hour that no clock in Berlin shows is still a time.
+    ['2028-03-26T02:30:00+01:00', '2028-03-26T01:30:00.000Z'],
+  ] as const
+  const ids: string[] = []
+  for (const [publishAt] of times) ids.push(String((await add(JSON.stringify({ publishAt }))).json.versionId))
+  await publish()
+  for (const [i, [, utc]] of times.entries()) {
+    const version = `${path}/versions/${ids[i]}`
+    t.match((await call(`GET ${version}`)).json, { status: 'scheduled', publishAt: utc })
+    clock.advance(Date.parse(utc) - clock() - MINUTE)
+    await runSchedules()
+    t.match((await call(`GET ${version}`)).json, { status: 'scheduled' }, `${utc} is not early`)
+    clock.advance(MINUTE)
+    await runSchedules()
+    t.match((await call(`GET ${path}`)).json, { publishedVersion: { versionId: ids[i], publishedAt: utc } })
+  }
+})
+
+t.test('400: a time without an offset, or on a day that does not exist', async (t) => {
+  const { clock, add } = await setUp()
+  clock.advance(Date.parse('2026-10-01T00:00:00Z') - clock())
+  for (const publishAt of [
+    '2026-10-25T02:30:00',
+    '2026-10-25T02:30:00 Europe/Berlin',
+    '2027-02-29T00:00:00Z',
+    '2027-02-30T00:00:00+02:00',
+    '2027-12-31T23:59:60Z',
+    '2027-01-01T24:00:00Z',
+  ])
+    t.match(
+      await add(JSON.stringify({ publishAt })),
+      { status: 400, json: { errors: [{ pointer: '/publishAt' }] } },
+      publishAt,
+    )
+})
+
+t.test('400: a time is at most two years ahead, leap day included', async (t) => {
+  const { clock, add } = await setUp()
+  clock.advance(Date.parse('2027-03-01T12:00:00Z') - clock())
+  t.equal((await add('{"publishAt":"2029-03-01T12:00:00Z"}')).status, 201)
+  t.match(await add('{"publishAt":"2029-03-01T12:00:00.001Z"}'), {
+    status: 400,
+    json: { errors: [{ detail: 'must be at most two years ahead', pointer: '/publishAt' }] },
+  })
+})
+
+t.test(
+  '200: a window that passed while the service was down is not opened, and the version says so',
+  async (t) => {
+    const { call, clock, path, add, publish, runSchedules } = await setUp()
+    const at = (ms: number) => new Date(clock() + ms).toISOString()
+    const { versionId } = (await add('{"publish":false}')).json
+    await publish()
+    const window = { publishAt: at(HOUR), unpublishAt: at(2 * HOUR) }
+    await call(`POST ${path}/versions/${versionId}/publish`, { json: window })
+    clock.advance(3 * HOUR)
+    await runSchedules()
+    t.match((await call(`GET ${path}`)).json, {
+      publishedVersion: null,
+      unpublishAt: null,
+      latestVersion: { versionId, status: 'ready', failureReason: /had passed/, publishAt: null },
+    })
+    t.equal((await call(`POST ${path}/versions/${versionId}/publish`)).status, 200)
+    t.match((await call(`GET ${path}`)).json, { latestVersion: { status: 'published', failureReason: null } })
+  },
+)
+
 t.test('409: two versions of a page for the same minute, by whatever call', async (t) => {
   const { call, clock, path, add, publish } = await setUp()
   const at = (ms: number) => new Date(clock() + ms).toISOString()

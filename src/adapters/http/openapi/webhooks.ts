@@ -35,6 +35,8 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   'page_version.ready': 'A version is ready, or no longer scheduled',
   'page_version.scheduled': 'A version will be published at `publishAt`',
   'page_version.published': 'A version was published',
+  'page_version.skipped':
+    'A version was not published, because the time at which its page was to be unpublished again had passed',
   'page_version.failed': 'A version failed',
   'page.unpublished': 'The published version of a page was withdrawn',
   'webhook_endpoint.disabled': 'The service disabled a webhook endpoint',
