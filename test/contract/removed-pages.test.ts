@@ -15,6 +15,7 @@ overStores(
         const pointers = {
           publishedVersionId: null,
           automaticAfter: null,
+          dropped: null,
           publishes: false,
           unpublishAt: null,
           schedule: null,

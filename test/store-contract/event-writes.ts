@@ -80,7 +80,7 @@ const WRITES: Readonly<Record<string, PrepareWrite>> = {
   'pages.change': async (store, tenant) => {
     const page = await addPage(store, tenant)
     const pointers = { publishedVersionId: null, automaticAfter: null, unpublishAt: null }
-    const change = { ...pointers, revision: 1, added: null, publishes: false, schedule: null }
+    const change = { ...pointers, revision: 1, added: null, dropped: null, publishes: false, schedule: null }
     return (events) => store.pages.change({ ...page, ...change }, events)
   },
   'pages.remove': async (store, tenant) => {

@@ -114,6 +114,7 @@ const fillPages = async (store: Ports, tenant: SomeTenant) => {
     automaticAfter: null,
     unpublishAt: at(5),
     added: someVersion({ ...keyFields('one'), publish: false, publishAt: at(5) }),
+    dropped: null,
     publishes: false,
     schedule: null,
   })

@@ -59,6 +59,7 @@ export const pageChanges = section(
         unpublishAt: page.unpublishAt,
         updatedAt: at(7),
         added: null,
+        dropped: null,
         publishes: false,
         schedule: null,
         ...fields,
@@ -213,6 +214,54 @@ export const pageChanges = section(
       const saved = (await Promise.all(changes)).filter((recorded) => recorded === 'recorded')
       equal(saved.length, 1)
       equal((await read(page)).revision, 2)
+    },
+
+    'a version is dropped with the change that names it, or not at all': async (given) => {
+      const { added, addVersion, change, listed, read, versions } = given
+      const page = await added()
+      const other = await added()
+      await addVersion(page, { idempotencyKey: 'one', requestHash: 'hash' })
+      const [second] = await listed(page)
+      const third = someVersion({ versionNumber: 3 })
+      const dropped = `${second?.versionId}`
+      equal(await change(page, { added: third, dropped, revision: 1 }), 'overtaken')
+      equal(await change(other, { dropped }), 'recorded')
+      equal((await listed(page)).length, 2)
+      equal(await change(page, { added: third, dropped }), 'recorded')
+      same(
+        (await listed(page)).map(({ versionNumber }) => versionNumber),
+        [3, 1],
+      )
+      equal(await versions.find({ ...page, versionId: dropped }), null)
+      equal(await versions.findByKey({ ...page, idempotencyKey: 'one' }), null)
+      equal((await read(page)).latest.versionId, third.versionId)
+    },
+
+    'versions are counted, with the oldest that nothing needs': async (given) => {
+      const { store, added, addVersion, change, group, revise, versions } = given
+      const page = await added()
+      await added()
+      same(await versions.tally(page), { count: 1, oldestSpare: null })
+      const [claimed] = await store.versions.claim(someClaim())
+      equal(claimed?.versionId, page.versionId)
+      const settled = { status: 'published', at: at(1), computedName: null } as const
+      const { tenantId } = page
+      await versions.settle(tenantId, [{ ...(claimed as ClaimedVersion), ...settled } as Settlement])
+      const second = await addVersion(page, { publish: false })
+      same(await versions.tally(page), { count: 2, oldestSpare: null })
+      await change(page, { publishedVersionId: null })
+      same(await versions.tally(page), { count: 2, oldestSpare: page.versionId })
+      const schedule = { versionId: page.versionId, publishAt: at(99), unpublishAt: null, scheduleNote: null }
+      await change(page, { schedule })
+      same(await versions.tally(page), { count: 2, oldestSpare: null })
+      for (const claimed of await store.versions.claim(someClaim()))
+        await versions.settle(tenantId, [{ ...claimed, status: 'failed', reason: 'no namer' }])
+      same(await versions.tally(page), { count: 2, oldestSpare: second.versionId })
+      const nothing = { count: 0, oldestSpare: null }
+      same(await versions.tally({ ...page, pageId: newId('page') }), nothing)
+      same(await versions.tally({ ...page, tenantId: (await addTenant(store)).tenantId }), nothing)
+      await revise({ status: 'deleted', deletedAt: at(50) }, group.updatedAt)
+      same(await versions.tally(page), nothing)
     },
 
     'a change of a page that does not exist, and of another tenant, is overtaken': async (given) => {

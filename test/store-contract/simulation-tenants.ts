@@ -1,5 +1,5 @@
 import type { LogCount, Store } from 'prospect-pages/store'
-import { AWKWARD_TEXTS, idAt, LISTED, NOT_SEEN, sha256, someHook, someKey } from './rows.ts'
+import { AWKWARD_TEXTS, idAt, LISTED, NOT_SEEN, readEach, sha256, someHook, someKey } from './rows.ts'
 import { idOf, START_MS } from './setting.ts'
 import { type MakeStep, maybe } from './simulation-calls.ts'
 import { sortedBy, type World } from './simulation-world.ts'
@@ -35,6 +35,7 @@ export const operate: MakeStep = (chance, seen) => {
       await store.prospectLogs.listOldest({ tenantId, afterId, beforeId: '~', limit: 10 }),
       await store.prospects.listOldest({ tenantId, afterId: '', limit: 10 }),
       await store.versions.backlog(1e6),
+      await readEach(store.versions.tally, seen.pages.slice(-20)),
       await store.erasures.backlog(1e6),
       await store.merges.backlog(1e6),
       await store.webhooks.backlog(1e6),

@@ -362,6 +362,7 @@ export const VERBS = {
           unpublishAt: at(9),
           updatedAt: at(9),
           added: someVersion(keyFields('two')),
+          dropped: null,
           publishes: true,
           schedule: {
             versionId: newId('pageversion'),
@@ -392,6 +393,12 @@ export const VERBS = {
       ask: ({ versions }, { tenantId }, { page: { pageGroupId, pageId, versionId } }) =>
         versions.find({ tenantId, pageGroupId, pageId, versionId }),
       toStrangers: null,
+    },
+    tally: {
+      serves: 'callers',
+      ask: ({ versions }, { tenantId }, { page: { pageGroupId, pageId } }) =>
+        versions.tally({ tenantId, pageGroupId, pageId }),
+      toStrangers: { count: 0, oldestSpare: null },
     },
     findByKey: {
       serves: 'callers',

@@ -134,8 +134,11 @@ export const postgresPages = (
 
   change: async (change, events) => {
     const { tenantId, pageId, slug, customName, computedName, publishedVersionId, updatedAt } = change
-    const { added: version, publishes, automaticAfter, schedule, unpublishAt } = change
+    const { added: version, dropped, publishes, automaticAfter, schedule, unpublishAt } = change
     const rows = version && inserted(VERSIONS, [newVersionRow(change, version)], IS_CHANGED)
+    const removed = sql`dropped as (
+      delete from page_versions v
+      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${dropped} ${AND_CHANGED})`
     const published = sql`published as (
       update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null, unpublish_at = null,
         schedule_note = null
@@ -155,6 +158,7 @@ export const postgresPages = (
     const parts = [
       changed,
       ...(rows ? [sql`added as (insert into page_versions ${rows})`] : []),
+      ...(dropped !== null ? [removed] : []),
       ...(publishes ? [published] : []),
       ...(schedule ? [scheduled] : []),
     ]

@@ -153,6 +153,8 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
         revision: page.revision + 1,
       })
       if (version) addVersion(version)
+      const dropped = versions.byId.at({ ...page, versionId: change.dropped })
+      if (dropped) versions.remove(dropped)
       const published = versions.byId.at({ ...page, versionId: publishedVersionId })
       if (change.publishes)
         versions.change(published, { status: 'published', publishedAt: updatedAt, ...UNSCHEDULED })
@@ -212,6 +214,15 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       return version ? withContent(version) : null
     },
     findByKey: async (lookup) => (visibleGroup(lookup) && structuredClone(versions.byKey.at(lookup))) ?? null,
+    tally: async (lookup) => {
+      const all = visibleGroup(lookup) ? [...versions.byId.backFrom(lookup)] : []
+      const publishedId = pages.byId.at(lookup)?.publishedVersionId
+      const spare = all.filter(
+        ({ versionId, status, publishAt }) =>
+          status !== 'processing' && publishAt === null && versionId !== publishedId,
+      )
+      return { count: all.length, oldestSpare: spare.at(-1)?.versionId ?? null }
+    },
     claim: async (lookup) =>
       claimFrom(waiting(), versions.change, lookup).map(
         ({ tenantId, pageGroupId, pageId, versionId, attempts, publish, publishAt }) => {

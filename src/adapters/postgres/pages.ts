@@ -292,6 +292,10 @@ const changePage = (
     ), added_version as (
       insert into page_versions (${VERSION.names})
       select ${VERSION.values} from ${VERSION.from(addedVersions)} where exists (select 1 from changed)
+    ), dropped as (
+      delete from page_versions v
+      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${change.dropped}
+        and exists (select 1 from changed)
     ), published as (
       update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null,
         unpublish_at = null, schedule_note = null

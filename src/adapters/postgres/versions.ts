@@ -7,6 +7,7 @@ import type {
   VersionContext,
   VersionKey,
   Versions,
+  VersionTally,
 } from '../../core/ports/versions.ts'
 import type { Backlog, RowsQuery } from '../../core/ports/world.ts'
 import {
@@ -108,6 +109,23 @@ export const postgresVersions = (
         ) l`
     return rowsOfEach(lookups, rows).map(([row]) => row ?? null)
   }),
+
+  tally: async ({ tenantId, pageGroupId, pageId }) => {
+    const [tally] = await query(tenantId)<VersionTally>`
+      select count(*)::int as count, min(v.version_id) filter (
+          where v.status <> 'processing' and v.publish_at is null
+            and v.version_id is distinct from p.published_version_id
+        ) as oldest_spare
+      from page_versions v
+        join pages p on p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
+      where v.tenant_id = ${tenantId} and v.page_group_id = ${pageGroupId} and v.page_id = ${pageId}
+        and exists (
+          select 1 from page_groups g
+          where g.tenant_id = ${tenantId}
+            and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
+        )`
+    return tally ?? { count: 0, oldestSpare: null }
+  },
 
   /**
    * Goes from tenant to tenant along the index of waiting versions, and stops at `max`: it reads no more than it takes,

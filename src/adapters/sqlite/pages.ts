@@ -78,6 +78,8 @@ const CHANGE = `
     automatic_after = :automaticAfter,
     latest_version_id = coalesce(:addedId, latest_version_id), unpublish_at = :unpublishAt, revision = revision + 1
   where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId and revision = :revision`
+const DROP_VERSION = `
+  delete from page_versions where tenant_id = :tenantId and page_id = :pageId and version_id = :dropped`
 const PUBLISH = `
   update page_versions set status = 'published', published_at = :updatedAt,
     publish_at = null, unpublish_at = null, schedule_note = null
@@ -222,13 +224,14 @@ export const sqlitePages = (
         : null,
 
     change: (pageChange, events) => {
-      const { added: version, publishes, schedule, ...change } = pageChange
+      const { added: version, dropped, publishes, schedule, ...change } = pageChange
       return database.record(
         () => {
           if (!database.has(version || publishes ? GROUP_IS_ACTIVE : GROUP_EXISTS, change)) return 'overtaken'
           if (database.run(CHANGE, { ...change, publishes, addedId: version?.versionId ?? null }) === 0)
             return 'overtaken'
           if (version !== null) database.run(ADD_VERSION, newVersionRow(change, version))
+          if (dropped !== null) database.run(DROP_VERSION, { ...change, dropped })
           if (publishes) database.run(PUBLISH, change)
           if (schedule !== null) database.run(SCHEDULE, { ...change, ...schedule })
           outbox.add(events)

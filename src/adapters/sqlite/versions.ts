@@ -1,5 +1,5 @@
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
+import type { ClaimedVersion, CreatedByKey, Versions, VersionTally } from '../../core/ports/versions.ts'
 import {
   SHOWN_VERSION,
   type ShownVersion,
@@ -33,6 +33,13 @@ export const WITH_CONTENT = `
 const BY_KEY = `
   select version_id, version_number, created_at, request_hash from page_versions
   where tenant_id = :tenantId and page_id = :pageId and idempotency_key = :idempotencyKey`
+const TALLY = `
+  select count(*) as count, min(iif(
+    v.status <> 'processing' and v.publish_at is null and v.version_id is not p.published_version_id, v.version_id, null
+  )) as oldest_spare
+  from page_versions v
+    join pages p on p.tenant_id = v.tenant_id and p.page_group_id = v.page_group_id and p.page_id = v.page_id
+  where v.tenant_id = :tenantId and v.page_id = :pageId and p.page_group_id = :pageGroupId`
 const CONTEXT = `
   select g.title as group_title, p.page_number, g.page_context, v.supplementary_context
   from page_versions v join page_groups g on g.tenant_id = v.tenant_id and g.page_group_id = v.page_group_id
@@ -117,6 +124,7 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
       return row && versionWithContent(row)
     },
     findByKey: async (lookup) => find<CreatedByKey>(BY_KEY, lookup),
+    tally: async (lookup) => find<VersionTally>(TALLY, lookup) ?? { count: 0, oldestSpare: null },
 
     claim: async (lookup) => (await claim(lookup)).map((row) => ({ ...row, publish: Boolean(row.publish) })),
 

@@ -9,7 +9,7 @@ import { type IfRevision, requireRevision } from '../engine/write-queue.ts'
 import type { Requester } from '../ports/events.ts'
 import type { NewVersionRow, PageKey, StoredVersionWithContent } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
-import type { CreatedByKey, VersionContext } from '../ports/versions.ts'
+import type { CreatedByKey, VersionContext, VersionTally } from '../ports/versions.ts'
 import type { NewId } from '../ports/world.ts'
 import { changePage, type PageDeps, requireActiveGroup } from './change-page.ts'
 import { firstWords, nameInGroup } from './first-words.ts'
@@ -32,7 +32,8 @@ export type VersionCreation = Replayable<CreatedVersion>
 
 /**
  * Creates a version of a page, in `processing` for a publisher to claim; it is published then, or at `publishAt` if
- * that is in the future. Its texts are not checked.
+ * that is in the future. The 1,001st drops the oldest that nothing needs: it is not published, scheduled or `processing`.
+ * Its texts are not checked.
  * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `schedule_taken`,
  * `idempotency_key_reused`, `precondition_failed`, and `invalid_request`: the time, or a time although the version will not be published.
  */
@@ -55,6 +56,8 @@ type Known = {
   readonly newest: StoredVersionWithContent | null
   /** How to name the new version; null: like the newest. */
   readonly naming: VersionContext | null
+  /** Null while the page cannot have too many versions. */
+  readonly tally: VersionTally | null
 }
 
 const recall = async (
@@ -66,18 +69,19 @@ const recall = async (
   const key = { tenantId, pageGroupId, pageId }
   const latest = { ...key, versionId: page.latest.versionId }
   const earlier = idempotencyKey ? await versions.findByKey({ ...key, idempotencyKey }) : null
-  if (earlier) return { page, earlier, newest: null, naming: null }
+  if (earlier) return { page, earlier, newest: null, naming: null, tally: null }
   return {
     page,
     earlier,
     newest: content === undefined ? await versions.find(latest) : null,
     naming: supplementaryContext === undefined ? null : await versions.context(latest),
+    tally: page.latest.versionNumber < VERSIONS_MAX ? null : await versions.tally(key),
   }
 }
 
 const decide = (
   creation: VersionToCreate,
-  { page, earlier, newest, naming }: Known,
+  { page, earlier, newest, naming, tally }: Known,
   nowMs: number,
   newId: NewId,
 ): { readonly edit: Edit; readonly answer: VersionCreation } => {
@@ -89,8 +93,8 @@ const decide = (
     return { edit: null, answer: creationOf(creation, earlier, true) }
   }
   requireRevision(page, creation)
-  if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
   requireActiveGroup(page)
+  const dropped = droppedFor(tally)
   const publication = planPublication(publish, publishAt, nowMs)
   if (publication.publishAt !== null) requirePlaceForSchedule(page, publication.publishAt)
   const { supplementaryContext = latest.supplementaryContext } = creation
@@ -108,8 +112,15 @@ const decide = (
     createdAt: isoTime(nowMs),
   }
   // The page shows the name of its published version, or that of its newest one until there is a published one.
-  const edit = { added, computedName: published === null ? added.computedName : computedName }
+  const edit = { added, dropped, computedName: published === null ? added.computedName : computedName }
   return { edit, answer: creationOf(creation, added, false) }
+}
+
+/** The version that makes room for another one; null if there is room. Refuses `limit_reached`. */
+const droppedFor = (tally: VersionTally | null): string | null => {
+  if (tally === null || tally.count < VERSIONS_MAX) return null
+  const detail = 'A page has at most 1,000 versions, and each of these is published, scheduled or processing.'
+  return tally.oldestSpare ?? refuse('limit_reached', detail)
 }
 
 /** The fields that two requests under one key must share, besides their content. */

@@ -55,6 +55,7 @@ export const editedPage = (
     ...page,
     publishedVersionId: page.published?.versionId ?? null,
     added: null,
+    dropped: null,
     publishes: false,
     schedule: null,
     ...changes,

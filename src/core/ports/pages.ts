@@ -97,6 +97,8 @@ export type PageChange = PageKey &
     readonly publishedVersionId: string | null
     /** Its newest version from now on. Its group must still be active. */
     readonly added: NewVersionRow | null
+    /** The id of a version to delete: one that is not published, scheduled or `processing`. */
+    readonly dropped: string | null
     /** Marks the published version as published, at `updatedAt`, and no longer scheduled. Its group must still be active. */
     readonly publishes: boolean
     /** Schedules one of its versions, or ends its schedule. */

@@ -125,7 +125,7 @@ export type SmallStore = Partial<Omit<Store, 'activities' | 'pageGroups' | 'page
   readonly activities: Activities
   readonly pageGroups: Pick<PageGroups, 'list' | 'find'> & Partial<PageGroups>
   readonly pages: Omit<Pages, 'change' | 'listPublished'> & Partial<Pages>
-  readonly versions: Omit<Versions, 'findByKey' | 'backlog'> & Partial<Versions>
+  readonly versions: Omit<Versions, 'findByKey' | 'tally' | 'backlog'> & Partial<Versions>
 }
 /** The dependencies of a use case: these parts of the store, the time, ids, and turns for long work. */
 export type Needs<Part extends keyof Store> = {

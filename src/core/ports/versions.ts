@@ -10,6 +10,8 @@ export type VersionByKey = PageKey & { readonly idempotencyKey: string }
 export type CreatedByKey = Pick<StoredVersion, 'versionId' | 'versionNumber' | 'createdAt'> & {
   readonly requestHash: string | null
 }
+/** How many versions a page has, and the oldest that is not published, scheduled or `processing`; null if there is none. */
+export type VersionTally = { readonly count: number; readonly oldestSpare: string | null }
 /** Work that a publisher has claimed. `attempt` proves ownership: each claim counts one up. */
 export type ClaimedVersion = VersionKey & {
   readonly attempt: number
@@ -57,6 +59,7 @@ export type Versions = {
   find(key: VersionKey): Promise<StoredVersionWithContent | null>
   /** The version created under this idempotency key, or null. */
   findByKey(key: VersionByKey): Promise<CreatedByKey | null>
+  tally(page: PageKey): Promise<VersionTally>
   /**
    * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
    * each tenant those that have waited longest. They are leased until `until`. Returns none only if there is

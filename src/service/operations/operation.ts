@@ -36,6 +36,7 @@ export type OptionalVerb =
   | 'pages.change'
   | 'pages.listPublished'
   | 'versions.findByKey'
+  | 'versions.tally'
 type UseCase<Part extends keyof Ports> = (deps: UseCaseDeps<Part>) => (input: never) => Promise<unknown>
 
 /** The declaration of an operation, without method, path and reference. */

@@ -43,7 +43,7 @@ export const versionOperations = {
     {
       summary: 'Create a version of a page',
       scope: 'pages:write',
-      needs: ['pages', 'pages.change', 'versions', 'versions.findByKey', 'schedules'],
+      needs: ['pages', 'pages.change', 'versions', 'versions.findByKey', 'versions.tally', 'schedules'],
       useCase: createVersion,
       body: NewVersion,
       takes: { ...idempotent, ...ifRevision },
@@ -54,7 +54,7 @@ export const versionOperations = {
     },
     {
       description:
-        'Creates a version, which becomes ready in the background and is then published, unless `publish` is false, a newer one is already published, or someone publishes or unpublishes by hand before that. Members left out are copied from the newest version. With `publishAt` it is published at that time. A version never changes; a page has at most 1,000, and at most 100 that are scheduled.',
+        'Creates a version, which becomes ready in the background and is then published, unless `publish` is false, a newer one is already published, or someone publishes or unpublishes by hand before that. Members left out are copied from the newest version. With `publishAt` it is published at that time. A version never changes. A page has at most 1,000: the next one drops the oldest that is not published, scheduled or processing, and numbers keep rising. At most 100 are scheduled.',
       done: 'The version was stored. A retry with the same idempotency key returns the same answer.',
       requests: {
         content: { summary: 'With other content', value: { content: example.CONTENT } },
@@ -77,7 +77,7 @@ export const versionOperations = {
         },
       },
       fault: { detail: 'must be an object', pointer: '/content' },
-      limitReached: 'A page has at most 1,000 versions.',
+      limitReached: 'A page has at most 100 scheduled versions.',
       firstCreated: { versionId: example.VERSION_ID },
     },
   ),

@@ -42,6 +42,8 @@ const setUp = async (fields: Pick<PageToCreate, 'content'> = {}) => {
       createVersion(it)({ ...want, publish: false, ...fields }),
     publish: async (versionId: string, ifRevision?: readonly number[]) =>
       publishVersion(it)({ ...want, versionId, ifRevision }),
+    schedule: async (versionId: string, publishAt: string) =>
+      publishVersion(it)({ ...want, versionId, publishAt }),
     unpublish: async (ifRevision?: readonly number[]) => unpublishPage(it)({ ...want, ifRevision }),
     rename: async (customName: string | null, ifRevision?: readonly number[]) =>
       updatePage(it)({ ...want, customName, ifRevision }),
@@ -246,19 +248,58 @@ t.test('a page group that is requested again is created once', async (t) => {
   t.equal((await it.listGroups({ tenantId, limit: 20 })).items.length, 0)
 })
 
-t.test('a page has at most 1,000 versions', async (t) => {
+/** The same, with as many versions as a page can have, the last of them the only one that waits for a publisher. */
+const full = async () => {
   const it = await published()
-  const { newVersion, versions, want } = it
-  const { pages } = it.store
-  const find: typeof pages.find = async (want) => {
-    const page = await pages.find(want)
-    return typeof page === 'string' ? page : { ...page, latest: { ...page.latest, versionNumber: 1_000 } }
+  for (let i = 0; i < 998; i++) await it.newVersion()
+  await it.publisher(null)()
+  await it.newVersion({ idempotencyKey: 'k' })
+  const numbers = async () => {
+    const found = await it.store.versions.list({ ...it.want, beforeId: null, limit: 2_000 })
+    return found.map(({ versionNumber }) => versionNumber).reverse()
   }
-  const { value: version } = await newVersion({ idempotencyKey: 'k' })
-  const full = createVersion({ ...it, store: { ...it.store, pages: { ...pages, find } } })
-  t.match(await refusalOf(full({ ...want, publish: true })), { kind: 'limit_reached', message: /1,000/ })
-  t.match(await full({ ...want, publish: false, idempotencyKey: 'k' }), { value: version, replayed: true })
-  t.equal((await versions()).length, 2)
+  return { ...it, numbers }
+}
+
+t.test('the 1,001st version drops the oldest that nothing needs, and numbers keep rising', async (t) => {
+  const { clock, newVersion, numbers, publish, read, schedule, store, want } = await full()
+  const all = await numbers()
+  t.strictSame([all.length, all[0], all.at(-1)], [1_000, 1, 1_000])
+  const second = (await store.versions.list({ ...want, beforeId: null, limit: 2_000 })).at(-2)
+  const publishAt = new Date(clock() + 3_600_000).toISOString()
+  await schedule(`${second?.versionId}`, publishAt)
+  t.equal((await newVersion()).value.versionNumber, 1_001)
+  t.equal((await newVersion()).value.versionNumber, 1_002)
+  const kept = await numbers()
+  t.strictSame([kept.length, ...kept.slice(0, 3), kept.at(-1)], [1_000, 1, 2, 5, 1_002])
+  t.match(await read(), { publishedVersion: { versionNumber: 1 }, latestVersion: { versionNumber: 1_002 } })
+  const fifth = (await store.versions.list({ ...want, beforeId: null, limit: 2_000 })).at(-3)
+  await publish(`${fifth?.versionId}`)
+  await newVersion()
+  t.strictSame((await numbers()).slice(0, 3), [2, 5, 6], 'the first one is no longer published')
+})
+
+t.test('a full page answers a replay, and a refused version drops nothing', async (t) => {
+  const { group, newVersion, numbers, updateGroup } = await full()
+  const before = await numbers()
+  t.match(await newVersion({ idempotencyKey: 'k' }), { value: { versionNumber: 1_000 }, replayed: true })
+  t.match(await refusalOf(newVersion({ ifRevision: [1] })), { kind: 'precondition_failed' })
+  t.match(await refusalOf(newVersion({ publish: false, publishAt: '2026-02-01T00:00:00.000Z' })), {
+    kind: 'invalid_request',
+  })
+  await updateGroup(group.pageGroupId, { status: 'archived' })
+  t.match(await refusalOf(newVersion()), { kind: 'page_group_not_active' })
+  t.strictSame(await numbers(), before)
+})
+
+t.test('a page whose 1,000 versions are all in use takes no other one', async (t) => {
+  const { newVersion, publisher, versions } = await published()
+  for (let i = 0; i < 999; i++) await newVersion()
+  const message = /1,000 versions.*published, scheduled or processing/
+  t.match(await refusalOf(newVersion()), { kind: 'limit_reached', message })
+  await publisher(null)()
+  t.equal((await newVersion()).value.versionNumber, 1_001)
+  t.equal((await versions())[0]?.versionNumber, 1_001)
 })
 
 t.test('an archived group can be read, unpublished and emptied, but nothing new comes about', async (t) => {
