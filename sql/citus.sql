@@ -18,8 +18,8 @@ select create_reference_table(name) from (values ('tenants'), ('schema_migration
 where not exists (select 1 from pg_dist_partition where logicalrelid = name::regclass and partmethod = 'n' and repmodel = 't');
 
 select create_distributed_table(name, 'tenant_id', colocate_with => case name when 'brands' then 'default' else 'brands' end)
-from (values ('brands'), ('page_groups'), ('page_counts'), ('pages'), ('page_versions'), ('prospects'), ('identifiers'),
-  ('former_identifiers'), ('prospect_conflicts'), ('erasures'), ('merges'),
+from (values ('brands'), ('page_groups'), ('page_counts'), ('page_group_deletions'), ('pages'), ('page_versions'), ('prospects'),
+  ('identifiers'), ('former_identifiers'), ('prospect_conflicts'), ('erasures'), ('merges'),
   ('prospect_logs'), ('counted_tenants'), ('prospect_log_counts'), ('events'), ('event_counts'), ('webhook_endpoints'),
   ('webhook_deliveries')) as missing (name)
 where not exists (select 1 from pg_dist_partition where logicalrelid = name::regclass and partmethod = 'h');

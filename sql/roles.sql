@@ -47,6 +47,7 @@ grant select, insert, update (served_at, paused_at) on served to prospect_pages;
 grant select, insert, delete, update (brand_id, name, title, page_context, status, actions, footer_links, scripts,
   header_action_id, revision, updated_at, deleted_at) on page_groups to prospect_pages;
 grant select, insert, delete, update (pages_count, changes) on page_counts to prospect_pages;
+grant select, insert, delete, update (after_page_id, after_event_id) on page_group_deletions to prospect_pages;
 grant select, insert, delete, update (slug, custom_name, computed_name, published_version_id, automatic_after, latest_version_id,
   unpublish_at, revision, updated_at) on pages to prospect_pages;
 

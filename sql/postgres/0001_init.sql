@@ -309,6 +309,17 @@ create table page_counts (
   primary key (tenant_id, page_group_id)
 ) with (fillfactor = 20);
 
+-- Deleted page groups whose published pages are unpublished in the background, in the order of their ids. A row exists until all of
+-- them are; it names the last page that is done and the last event, which are empty at first.
+create table page_group_deletions (
+  tenant_id text collate "C" not null,
+  page_group_id text collate "C" not null,
+  api_key_id text collate "C",
+  after_page_id text collate "C" not null,
+  after_event_id text collate "C" not null,
+  primary key (tenant_id, page_group_id)
+);
+
 -- The primary key is the only index by page. The planner would sometimes choose an index on page_id alone for a list, and read the
 -- pages of other groups.
 create table pages (

@@ -257,6 +257,16 @@ create table page_counts (
   primary key (tenant_id, page_group_id)
 ) strict, without rowid;
 
+-- Deleted page groups whose published pages are unpublished in the background, in the order of their ids.
+create table page_group_deletions (
+  tenant_id text not null,
+  page_group_id text not null,
+  api_key_id text,
+  after_page_id text not null,
+  after_event_id text not null,
+  primary key (tenant_id, page_group_id)
+) strict, without rowid;
+
 create table pages (
   tenant_id text not null,
   page_group_id text not null,

@@ -10,6 +10,7 @@ import { DEFAULTS } from '../config/config.ts'
 import { namePatiently } from '../core/pages/name-patiently.ts'
 import { publishVersions } from '../core/pages/publish-versions.ts'
 import { runSchedules } from '../core/pages/run-schedules.ts'
+import { unpublishDeleted } from '../core/pages/unpublish-deleted.ts'
 import type { SmallStore, Store } from '../core/ports/store.ts'
 import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
@@ -26,7 +27,7 @@ const LEASE_MARGIN_MS = 20_000
 
 /** The options of a publisher. Omitted settings have the defaults of the service. */
 export type PublisherOptions = WorkHooks & {
-  readonly store: Pick<SmallStore, 'pages' | 'versions' | 'schedules' | 'watch'>
+  readonly store: Pick<SmallStore, 'pages' | 'versions' | 'schedules' | 'deletions' | 'moments' | 'watch'>
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /** Names pages, like that of `prospect-pages/naming`; without one, pages keep their built-in names. */
@@ -43,7 +44,7 @@ export type PublisherOptions = WorkHooks & {
 
 /**
  * A publisher over a store: many versions at a time; with a namer, no more than `namerCallsMax`. It also publishes and
- * unpublishes on schedule. Several publishers, in one process or in many, share the work.
+ * unpublishes on schedule, and unpublishes the pages of deleted groups. Several publishers, in one process or in many, share the work.
  */
 export const createPublisher = (
   options: PublisherOptions,
@@ -105,6 +106,14 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
       pollMs,
       restMs: SCHEDULES_REST_MS,
       stepWith: (onError) => runSchedules({ store, clock, newId, shareLoop, sleep, aheadMs, onError }),
+    },
+    {
+      needs: ['deletions', 'moments'],
+      queue: 'deletions',
+      signal: 'deletions',
+      pollMs,
+      restMs: REST_MS,
+      stepWith: (onError) => unpublishDeleted({ store, clock, newId, shareLoop, onError }),
     },
   ]
 }

@@ -13,6 +13,7 @@ const WORDS: Readonly<Record<EventType, string>> = {
   'prospect_log.created': 'An activity arrived',
   'page_group.created': 'A page group was created',
   'page_group.updated': 'A page group was changed',
+  'page_group.deleted': 'A page group was deleted',
   'page.created': 'A page was created',
   'page.updated': 'A page was changed',
   'page.deleted': 'A page was deleted',

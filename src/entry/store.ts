@@ -25,6 +25,13 @@ export type {
   Used,
 } from '../core/ports/counts.ts'
 export type {
+  DeletionProgress,
+  Deletions,
+  NewDeletion,
+  PageGroupDeletion,
+  PageToUnpublish,
+} from '../core/ports/deletions.ts'
+export type {
   ClaimedErasure,
   ErasureChanges,
   ErasureLookup,

@@ -12,6 +12,7 @@ export const EVENT_TYPES = [
   'prospect_log.created',
   'page_group.created',
   'page_group.updated',
+  'page_group.deleted',
   'page.created',
   'page.updated',
   'page.deleted',

@@ -50,7 +50,7 @@ export const fillTenant = async (store: Ports) => {
   const log = someLog(prospect, keyFields('one'))
   await recordAll(store.activities, [prospect], [log])
 
-  const { group, page, attempt } = await fillPages(store, tenant)
+  const { group, page, attempt, doomed } = await fillPages(store, tenant)
 
   const placeholder = {
     ...emailIdentifier(tenantId, 'noreply@shop.example'),
@@ -77,6 +77,7 @@ export const fillTenant = async (store: Ports) => {
     group,
     page,
     attempt,
+    doomed,
     key,
     hook,
     erasure,
@@ -120,7 +121,11 @@ const fillPages = async (store: Ports, tenant: SomeTenant) => {
   })
   const claimed = await store.versions.claim(CLAIM)
   const attempt = claimed.find(({ versionId }) => versionId === page.versionId)?.attempt ?? 0
-  return { group, page, attempt }
+  const doomed = someGroup(tenant, keyFields('doomed'))
+  await store.pageGroups.add(doomed)
+  const { tenantId, pageGroupId, updatedAt } = doomed
+  await store.deletions.begin({ tenantId, pageGroupId, apiKeyId: null, deletedAt: at(1) }, updatedAt)
+  return { group, page, attempt, doomed }
 }
 
 /** Counts of logs, which someone has read, and the usage of a key. */

@@ -4,6 +4,7 @@ import { changesAtOnce } from './changes-at-once.ts'
 import { concurrency } from './concurrency.ts'
 import type { Section } from './contract.ts'
 import { counts } from './counts.ts'
+import { deletions } from './deletions.ts'
 import { deliveries } from './deliveries.ts'
 import { erasureWrites } from './erasure-writes.ts'
 import { erasures } from './erasures.ts'
@@ -59,6 +60,7 @@ export const sections: readonly Section[] = [
   pageChanges,
   versions,
   schedules,
+  deletions,
   erasures,
   erasureWrites,
   retention,

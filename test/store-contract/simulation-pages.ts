@@ -154,6 +154,17 @@ export const runSchedules: MakeStep = () => ({
   run: async ({ runSchedules }) => [await runSchedules()],
 })
 
+export const deleteGroups: MakeStep = (chance, seen) =>
+  callsInTurn('delete page groups', chance, 'deletePageGroup', seen, () => ({
+    ...chance.oneOf([...seen.groups, ...seen.pages].slice(-RECENT).map(parentOf)),
+    ...ifRevision(chance),
+  }))
+
+export const unpublishDeleted: MakeStep = () => ({
+  name: 'unpublish deleted',
+  run: async ({ unpublishDeleted }) => [await unpublishDeleted()],
+})
+
 export const unpublishPages: MakeStep = (chance, seen) =>
   callsInTurn('unpublish pages', chance, 'unpublishPage', seen, () => ({
     ...pageFrom(chance, seen),

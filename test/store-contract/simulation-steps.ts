@@ -60,6 +60,8 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [2, pages.unpublishPages],
   [4, pages.unscheduleVersions],
   [6, pages.runSchedules],
+  [1, pages.deleteGroups],
+  [3, pages.unpublishDeleted],
   [3, pages.listVersions],
   [3, pages.readVersions],
   [6, webhooks.numberEvents],

@@ -79,6 +79,7 @@ export const workersIn = (core: Core, world: World, rewrites: ReturnType<typeof 
       }
     },
     runSchedules: () => runDueSchedules(core, world),
+    unpublishDeleted: () => unpublishAll(core, world),
     expire: (retentionDays: number | null) => expire(core, world, retentionDays),
   }
 }
@@ -97,6 +98,15 @@ const runDueSchedules = async (core: Core, world: World): Promise<void> => {
   })
   const neverWoken = new Promise<never>(() => {})
   while (!isWaiting && (await step(NEVER_ABORTED, neverWoken)));
+  for (const error of errors) throw error
+}
+
+/** Completes the deletions of page groups. */
+const unpublishAll = async (core: Core, world: World): Promise<void> => {
+  const errors: unknown[] = []
+  const step = core.unpublishDeleted({ ...world, onError: (error) => void errors.push(error) })
+  do await step(NEVER_ABORTED)
+  while (errors.length === 0 && (await world.store.deletions.waiting('', 1)).length > 0)
   for (const error of errors) throw error
 }
 

@@ -125,6 +125,7 @@ const callsIn = (core: Core, world: UseCaseWorld) => {
     createPageGroup: core.createPageGroup(world),
     getPageGroup: core.getPageGroup(world),
     updatePageGroup: core.updatePageGroup(world),
+    deletePageGroup: core.deletePageGroup(world),
     listPublishedPages: core.listPublishedPages(world),
     updatePage: core.updatePage(world),
     deletePage: core.deletePage(world),

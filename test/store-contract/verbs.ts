@@ -44,6 +44,7 @@ type Verb = {
     }
 )
 
+const NOT_BEGUN = { apiKeyId: null, afterPageId: '', afterEventId: '' }
 /** A claim of one thing at most, which ends at once: it takes nothing from the owner. */
 const SHORT_CLAIM = someClaim({ until: at(0), max: 1 })
 const HOUR_MS = 3_600_000
@@ -452,6 +453,36 @@ export const VERBS = {
       ask: ({ schedules }, { tenantId }, { page: { pageGroupId, pageId } }) =>
         schedules.end({ tenantId, pageGroupId, pageId }),
       toStrangers: undefined,
+    },
+  },
+  deletions: {
+    begin: {
+      serves: 'callers',
+      ask: ({ deletions }, { tenantId }, { group: { pageGroupId, updatedAt } }) =>
+        deletions.begin({ tenantId, pageGroupId, apiKeyId: null, deletedAt: at(9) }, updatedAt),
+      toStrangers: 'overtaken',
+    },
+    waiting: {
+      serves: 'publisher',
+      ask: ({ deletions }) => deletions.waiting('', 100),
+      noTenant: 'it asks which tenants have deletions that are not completed',
+    },
+    next: {
+      serves: 'publisher',
+      ask: ({ deletions }, { tenantId }) => deletions.next(tenantId),
+      toStrangers: null,
+    },
+    pages: {
+      serves: 'publisher',
+      ask: ({ deletions }, { tenantId }, { group: { pageGroupId } }) =>
+        deletions.pages({ tenantId, pageGroupId, ...NOT_BEGUN }, 9),
+      toStrangers: [],
+    },
+    record: {
+      serves: 'publisher',
+      ask: ({ deletions }, { tenantId }, { doomed: { pageGroupId } }) =>
+        deletions.record({ tenantId, pageGroupId, ...NOT_BEGUN }, { afterPageId: 'p', afterEventId: 'e' }),
+      toStrangers: 'overtaken',
     },
   },
   erasures: {

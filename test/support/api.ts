@@ -24,6 +24,7 @@ import { DomainFailure, type ProblemCode } from '../../src/core/engine/failures.
 import { createPageGroup, type PageGroupFields } from '../../src/core/pages/create-page-group.ts'
 import { publishVersions } from '../../src/core/pages/publish-versions.ts'
 import { runSchedules } from '../../src/core/pages/run-schedules.ts'
+import { unpublishDeleted } from '../../src/core/pages/unpublish-deleted.ts'
 import { SCOPES, type Scope } from '../../src/core/ports/api-keys.ts'
 import type { SendWebhook } from '../../src/core/ports/sending.ts'
 import type { Store } from '../../src/core/ports/store.ts'
@@ -205,6 +206,12 @@ export const openScene = async ({
         onError: (error) => errors.push({ error, requestId: '' }),
       })
       while (await runNext(NEVER_ABORTED, NEVER)) {}
+    },
+    /** Completes the deletions of page groups. */
+    completeDeletions: async () => {
+      const onError = (error: unknown) => void errors.push({ error, requestId: '' })
+      const step = unpublishDeleted({ store, clock, newId, onError })
+      while (await step(NEVER_ABORTED)) {}
     },
     /** Publishes the versions that wait for it. */
     publish: () =>

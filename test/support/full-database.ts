@@ -77,7 +77,7 @@ const UNDO_CORRECTION = `
 
 /** Every read that serves callers or the publisher, alone and gathered. */
 export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
-  const { activities, prospectLogs, pageGroups, pages, versions, schedules, erasures } = store
+  const { activities, prospectLogs, pageGroups, pages, versions, schedules, deletions, erasures } = store
   const { tenantId, strangerId, small, big, empty } = wanted
   const groupWants: PageGroupsQuery[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
     [tenantId, strangerId].flatMap((tenantId) =>
@@ -253,6 +253,13 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     },
     { name: 'what is due', act: () => schedules.due({ tenantId, until: at(0), max: MANY }), rowsMax: MANY },
     { name: 'the schedules of a page', act: () => schedules.ofPage(page), rowsMax: 1 },
+    { name: 'tenants with deletions', act: () => deletions.waiting('', MANY), rowsMax: 1 },
+    { name: 'the next deletion', act: () => deletions.next(tenantId), rowsMax: 1 },
+    {
+      name: 'pages of a deleted group',
+      act: () => deletions.pages({ ...page, apiKeyId: null, afterPageId: '', afterEventId: '' }, MANY),
+      rowsMax: MANY,
+    },
     { name: 'schedules ended', act: () => schedules.end(page), rowsMax: 1 },
     { name: 'versions claimed', act: () => claim(MANY), rowsMax: MANY },
     { name: 'many versions claimed', act: () => claim(LIST), rowsMax: LIST },

@@ -17,6 +17,7 @@ import { queryOver as plainQueryOver } from '../postgres/sql.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
 import { createTogether } from '../stores/together.ts'
 import { postgresApiKeys } from './api-keys.ts'
+import { postgresDeletions } from './deletions.ts'
 import { postgresEvents } from './events.ts'
 import type { Forms } from './forms.ts'
 import { postgresHooks } from './hooks.ts'
@@ -64,6 +65,7 @@ export const portsOver = (
     pages: postgresPages(query, () => notify('versions'), forms, outbox, together),
     versions: postgresVersions(query, forms, outbox, together),
     schedules: postgresSchedules(query),
+    deletions: postgresDeletions(query, forms, outbox, () => notify('deletions')),
     erasures: postgresErasures(plainQuery, plainOutbox, together, prospectsChanged),
     events: postgresEvents(query, notify),
     webhooks: postgresWebhooks(query, () => notify('events', 'deliveries')),

@@ -34,6 +34,11 @@ const isUncounted = ({ readSince, beforeId, beyondId }: Lookup<'counts'>) => sql
 /** The verbs that look for work on all nodes. */
 export const queuesOn = (queries: Queries) => {
   const claimEndpoints = claimOnCluster<EndpointRow>(queries, QUEUED_ENDPOINTS)
+  const deletions = waitingOnCluster(
+    queries,
+    sql`page_group_deletions v`,
+    () => sql`not ${isSuspended(sql`v.tenant_id`)}`,
+  )
   const unnumbered = waitingOnCluster(queries, sql`events v`, () => sql`v.sequence is null`)
   const uncounted = waitingOnCluster<Lookup<'counts'>>(queries, sql`counted_tenants v`, isUncounted)
   const scheduled = SCHEDULED.map(({ table, isScheduled, at }) => {
@@ -49,6 +54,8 @@ export const queuesOn = (queries: Queries) => {
       (await claimEndpoints(...lookup)).map(storedEndpoint),
     scheduled: async (lookup: Lookup<'schedules'>) =>
       idsOf((await Promise.all(scheduled.map(({ look }) => look(lookup)))).flat()),
+    deletions: async (afterTenantId: string, max: number) =>
+      idsOf(await deletions.look({ afterTenantId, max })),
     unnumbered: async (afterTenantId: string, max: number) =>
       idsOf(await unnumbered.look({ afterTenantId, max })),
     uncounted: async (lookup: Lookup<'counts'>) => idsOf(await uncounted.look(lookup)),

@@ -132,6 +132,7 @@ export const citusPorts =
       merges: { ...ports.merges, claim: queues.merges, backlog: ofAll.merges.backlog },
       webhooks: { ...ports.webhooks, claim: queues.endpoints, backlog: ofAll.webhooks.backlog },
       schedules: { ...ports.schedules, waiting: queues.scheduled },
+      deletions: { ...ports.deletions, waiting: queues.deletions },
       events: { ...ports.events, waiting: queues.unnumbered },
       counts: {
         ...ports.counts,

@@ -166,6 +166,11 @@ const settleOver =
         where status <> 'published'
           or version_id = newest and version_id > greatest(published_version_id, automatic_after, '')
             and (unpublish_at > published_at) is not false
+            and exists (
+              select 1 from page_groups g
+              where g.tenant_id = ${tenantId}
+                and (case when g.status <> 'deleted' then g.page_group_id end) = held.page_group_id
+            )
       ), settled as (
         update page_versions v set status = saved.status, published_at = saved.published_at,
           failure_reason = saved.failure_reason, computed_name = saved.name,

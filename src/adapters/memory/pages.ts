@@ -17,6 +17,7 @@ import {
 import { eventsOfSaved } from '../stores/rows.ts'
 import { takeSlice } from '../stores/take-slice.ts'
 import { claimFrom, compare } from './claim.ts'
+import { memoryDeletions } from './deletions.ts'
 import type { Outbox } from './events.ts'
 import { groupTable, type KeptGroup, memoryPageGroups } from './page-groups.ts'
 import { memorySchedules, UNSCHEDULED } from './schedules.ts'
@@ -26,8 +27,8 @@ type KeptPage = ReturnType<typeof newPageRow> &
   Record<'publishedVersionId' | 'publishedAt' | 'automaticAfter' | 'unpublishAt', string | null>
 type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & ShownVersion
 
-/** Calls `added` after versions were added or something was scheduled. */
-export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActive) => {
+/** Calls `added` after versions were added or something was scheduled, `deleted` after a page group was deleted. */
+export const memoryPages = (outbox: Outbox, added: () => void, deleted: () => void, isActive: IsActive) => {
   const groups = groupTable(outbox.own)
   const pages = outbox.own(
     'pages',
@@ -180,6 +181,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
     const version = versions.byStatus.at({ status: 'processing', versionId: settlement.versionId })
     if (version?.tenantId !== tenantId || version.attempts !== settlement.attempt) return false
     const page = pages.byId.at(version) as KeptPage
+    if (settlement.status === 'published' && !visibleGroup(page)) return false
     const { status, publishedAt, failureReason, finishedAt, ...row } = settledRow(tenantId, settlement)
     const { publishedVersionId: before, automaticAfter } = page
     if (publishedAt && [before, automaticAfter].some((id) => id && id >= version.versionId)) return false
@@ -263,6 +265,17 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
     changePage: (page) => void pages.change(pages.byId.at(page), { unpublishAt: null }),
     changeVersion: (version) => void versions.change(versions.byId.at(version), UNSCHEDULED),
   })
+  const deletions = memoryDeletions({
+    groups,
+    outbox,
+    isActive,
+    began: deleted,
+    pagesAfter: (group, afterPageId, max) =>
+      pages.byId.after(group, afterPageId, undefined, max).map(({ pageId, publishedVersionId }) => ({
+        pageId,
+        isPublished: publishedVersionId !== null,
+      })),
+  })
   const pageGroups = memoryPageGroups(groups, outbox)
-  return { pageGroups, pages: pagesPort, versions: versionsPort, schedules }
+  return { pageGroups, deletions, pages: pagesPort, versions: versionsPort, schedules }
 }

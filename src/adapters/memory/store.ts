@@ -65,7 +65,12 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     prospectLogs: memoryProspectLogs(people),
     counts: memoryCounts(people),
     erasures: memoryErasures(people, notifyEraser),
-    ...memoryPages(outbox, () => listeners.emit('versions'), isActive),
+    ...memoryPages(
+      outbox,
+      () => listeners.emit('versions'),
+      () => listeners.emit('deletions'),
+      isActive,
+    ),
     events: memoryEvents(outbox),
     webhooks: memoryWebhooks(outbox, isActive),
     hooks: memoryHooks(() => listeners.emit('keys'), own, isActive),

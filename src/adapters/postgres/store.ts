@@ -5,6 +5,7 @@ import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { connect } from './connect.ts'
 import { postgresCounts } from './counts.ts'
+import { postgresDeletions } from './deletions.ts'
 import { postgresErasures } from './erasures.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { postgresEvents } from './events.ts'
@@ -97,6 +98,7 @@ export const portsOver = (
     pages: postgresPages(query, outbox, together, () => notify('versions')),
     versions: postgresVersions(query, outbox, together),
     schedules: postgresSchedules(query),
+    deletions: postgresDeletions(query, outbox, () => notify('deletions')),
     erasures: postgresErasures(query, outbox, together, prospectsChanged),
     events: postgresEvents(query, notify),
     webhooks: postgresWebhooks(query, () => notify('events', 'deliveries')),

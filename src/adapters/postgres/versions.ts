@@ -204,7 +204,7 @@ export const postgresVersions = (
           ) locked
         ),
         -- Only the newest version of a page is published, and only if no newer one is published already, and it was not
-        -- to be unpublished before.
+        -- to be unpublished before, nor its group deleted.
         saved as materialized (
           select * from (
             select locked.*,
@@ -214,6 +214,12 @@ export const postgresVersions = (
           where status <> 'published'
             or version_id = newest and version_id > greatest(published_version_id, automatic_after, '')
               and (unpublish_at > published_at) is not false
+              and (
+                select true from page_groups g
+                where g.tenant_id = locked.tenant_id
+                  and (case when g.status <> 'deleted' then g.page_group_id end) = locked.page_group_id
+                limit 1
+              )
         ),
         -- An attempt that does not count is taken back.
         settled as (

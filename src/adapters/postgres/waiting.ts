@@ -20,6 +20,9 @@ export const postgresWaiting =
         ('schedules', (
           select true from (${withActions('', until, 1)}) s limit 1
         )),
+        ('deletions', (
+          select true from page_group_deletions d order by d.tenant_id limit 1
+        )),
         ('events', (
           select true from events e where e.sequence is null order by e.tenant_id limit 1
         )),

@@ -7,6 +7,7 @@ import { createTogether } from '../stores/together.ts'
 import { sqliteActivities } from './activities.ts'
 import { sqliteApiKeys } from './api-keys.ts'
 import { sqliteCounts } from './counts.ts'
+import { sqliteDeletions } from './deletions.ts'
 import { sqliteErasures } from './erasures.ts'
 import { sqliteEvents } from './events.ts'
 import { sqliteHooks } from './hooks.ts'
@@ -84,6 +85,7 @@ export const sqliteStore = (
     pages: sqlitePages(database, outbox, () => listeners.emit('versions'), together),
     versions: sqliteVersions(database, outbox),
     schedules: sqliteSchedules(database),
+    deletions: sqliteDeletions(database, outbox, () => listeners.emit('deletions')),
     erasures: sqliteErasures(database, outbox, onChange),
     events: sqliteEvents(database, emit),
     webhooks: sqliteWebhooks(database, () => emit('events', 'deliveries')),

@@ -62,6 +62,10 @@ const UPDATE_PAGE = `
     and (:publishedAt is null or (
       max(coalesce(published_version_id, ''), coalesce(automatic_after, '')) < :versionId
       and (unpublish_at is null or unpublish_at > :publishedAt)
+      and exists (
+        select 1 from page_groups g
+        where g.tenant_id = :tenantId and g.page_group_id = :pageGroupId and g.status <> 'deleted'
+      )
     ))`
 const UPDATE_VERSION = `
   update page_versions set status = :status, published_at = :publishedAt, failure_reason = :failureReason,

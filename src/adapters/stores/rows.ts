@@ -34,6 +34,7 @@ export const COLUMNS = {
   page_groups: columnsOf(`tenant_id, page_group_id, brand_id, name, title, page_context, status, actions json,
     footer_links json, scripts json, header_action_id, revision int, idempotency_key, request_hash,
     created_at timestamptz, updated_at timestamptz, deleted_at timestamptz`),
+  page_group_deletions: columnsOf('tenant_id, page_group_id, api_key_id, after_page_id, after_event_id'),
   page_counts: columnsOf('tenant_id, page_group_id, pages_count bigint, changes bigint'),
   pages: columnsOf(`tenant_id, page_group_id, page_id, slug, custom_name, computed_name,
     published_version_id, published_at timestamptz, automatic_after, latest_version_id, revision int, idempotency_key, request_hash,

@@ -25,6 +25,7 @@ export const TABLES: readonly Table[] = [
   table('prospect_log_counts', 'tenant_id', 'unit', 'at', 'source', 'type'),
   table('usage_counts', 'tenant_id', 'at', 'api_key_id'),
   table('page_groups', 'tenant_id', 'page_group_id'),
+  table('page_group_deletions', 'tenant_id', 'page_group_id'),
   table('page_counts', 'tenant_id', 'page_group_id'),
   table('pages', 'tenant_id', 'page_group_id', 'page_id'),
   table('page_versions', 'tenant_id', 'page_id', 'version_id'),

@@ -18,14 +18,15 @@ const eventWith = (
   return { tenantId, eventId, type, ids, apiKeyId, createdAt }
 }
 
-/** An event to save with its change. */
+/** An event to save with its change. Its id is greater than `afterEventId`, if that is given. */
 export const newEvent = (
   newId: NewId,
   type: EventType,
   sender: Sender,
   ids: EventIds,
   createdAt: Timestamp,
-) => eventWith(newId('event'), type, sender, ids, createdAt)
+  afterEventId?: string,
+) => eventWith(newId('event', afterEventId || undefined), type, sender, ids, createdAt)
 
 /** A one-time event of a resource needs no new id, which costs five times as much. */
 const eventIdOf = (id: string): string => `event${id.slice(id.indexOf('_'))}`

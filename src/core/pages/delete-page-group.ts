@@ -1,8 +1,31 @@
-import { type PageGroupDeps, type PageGroupWrite, updatePageGroup } from './update-page-group.ts'
+import { isoTime, laterThan } from '../engine/times.ts'
+import { type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
+import type { Needs } from '../ports/store.ts'
+import { existingPageGroup } from './get-page-group.ts'
+import type { PageGroupWrite } from './update-page-group.ts'
 
-/** Deletes a page group: callers find neither it nor its pages. Refuses `page_group_not_found`, `precondition_failed`. */
+/**
+ * Deletes a page group: callers find neither it nor its pages. Its published pages are unpublished in the background, by
+ * `unpublishDeleted`. Refuses `page_group_not_found`, `precondition_failed`.
+ */
 export const deletePageGroup =
-  (deps: PageGroupDeps) =>
+  (deps: Needs<'pageGroups' | 'deletions'> & Queued) =>
   async (key: PageGroupWrite): Promise<void> => {
-    await updatePageGroup(deps)({ ...key, status: 'deleted' })
+    const { store, clock } = deps
+    const { tenantId, pageGroupId, apiKeyId = null, ifRevision } = key
+    await writeQueued(deps, pageGroupId, {
+      load: () => existingPageGroup(deps, key),
+      recall: async (group) => group,
+      decide: (group) => {
+        requireRevision(group, key)
+        const deletedAt = laterThan(group.updatedAt, isoTime(clock()))
+        return { answer: null, change: { group, deletedAt } }
+      },
+      record: ({ group, deletedAt }) =>
+        store.deletions.begin(
+          { tenantId, pageGroupId, apiKeyId, deletedAt },
+          group.updatedAt,
+          ifRevision && group.revision,
+        ),
+    })
   }

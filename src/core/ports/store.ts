@@ -1,6 +1,7 @@
 import type { Activities } from './activities.ts'
 import type { ApiKeys } from './api-keys.ts'
 import type { Counts } from './counts.ts'
+import type { Deletions } from './deletions.ts'
 import type { Erasures } from './erasures.ts'
 import type { Events } from './events.ts'
 import type { Hooks } from './hooks.ts'
@@ -23,6 +24,8 @@ export type Signal =
   | 'keys'
   /** Versions wait to be published. */
   | 'versions'
+  /** A page group was deleted. */
+  | 'deletions'
   /** Prospects were erased or merged. */
   | 'prospects'
   /** Events wait to be numbered. */
@@ -37,6 +40,7 @@ export type Signal =
 export type Queue =
   | 'versions'
   | 'schedules'
+  | 'deletions'
   | 'events'
   | 'deliveries'
   | 'erasures'
@@ -109,6 +113,7 @@ export type Ports = {
   readonly pages: Pages
   readonly versions: Versions
   readonly schedules: Schedules
+  readonly deletions: Deletions
   readonly erasures: Erasures
   readonly events: Events
   readonly webhooks: Webhooks

@@ -133,13 +133,13 @@ export const pageGroupOperations = {
     {
       summary: 'Delete a page group',
       scope: 'page_groups:write',
-      needs: ['pageGroups', 'pageGroups.change', 'tenants'],
+      needs: ['pageGroups', 'deletions', 'moments'],
       useCase: deletePageGroup,
       takes: ifRevision,
     },
     {
       description:
-        'Deletes a page group. It and its pages then return 404; only the list of deleted page groups shows it.',
+        'Deletes a page group. It and its pages then return 404; only the list of deleted page groups shows it. Soon after, there is an event `page.unpublished` for each page that was published, then `page_group.deleted`.',
       done: 'The page group is deleted.',
     },
   ),

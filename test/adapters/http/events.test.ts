@@ -55,7 +55,7 @@ t.test('200: events in order, each with its resource as GET shows it', async (t)
 })
 
 t.test('200: every event except those of activities has the key that caused it', async (t) => {
-  const { call, log, number, newPage, publish, owner } = await openFeed()
+  const { call, completeDeletions, log, number, newPage, publish, owner } = await openFeed()
   const json = { items: [{ source: 'crm', email: 'eve@example.com', payload: {} }] }
   await call('POST /v0/prospect_logs/batch', { json })
   const { prospectId } = (await log({ email: 'ada@example.com' })).json
@@ -73,6 +73,7 @@ t.test('200: every event except those of activities has the key that caused it',
   await call(`DELETE ${page}`)
   await call(`PATCH ${group}`, { json: { title: 'T' } })
   await call(`DELETE ${group}`)
+  await completeDeletions()
   await call('POST /v0/erasures', { json: { prospectId } })
   await number()
   const items = itemsOf(await call('GET /v0/events?limit=100'))
@@ -83,7 +84,7 @@ t.test('200: every event except those of activities has the key that caused it',
     'page.unpublished key',
     'page.updated key',
     'page_group.created key',
-    'page_group.updated key',
+    'page_group.deleted key',
     'page_group.updated key',
     'page_version.published key',
     'page_version.published null',
@@ -111,18 +112,26 @@ t.test('200: later events follow a cursor, even the cursor of the latest event',
 })
 
 t.test('200: the feed has no data of an erased person, and shows a deleted group as deleted', async (t) => {
-  const { call, log, number, newGroup } = await openFeed()
+  const { call, completeDeletions, log, number, newGroup, newPage, publish } = await openFeed()
   const { prospectId, prospectLogId } = (await log({ email: 'ada@example.com', name: 'Ada' })).json
   await call('POST /v0/erasures', { json: { prospectId } })
   const { pageGroupId } = await newGroup()
+  const { pageId } = await newPage(pageGroupId)
+  await publish()
   await call(`DELETE /v0/page_groups/${pageGroupId}`)
+  await completeDeletions()
   await number()
   const items = itemsOf(await call('GET /v0/events'))
   const of = (type: string) => items.find((item) => item.type === type)?.data
   t.strictSame(of('prospect.created'), { prospectId })
   t.strictSame(of('prospect.erased'), { prospectId })
   t.strictSame(of('prospect_log.created'), { prospectId, prospectLogId }, 'no eraser has run')
-  t.match(of('page_group.updated'), { pageGroupId, status: 'deleted', deletedAt: /Z$/ })
+  t.strictSame(of('page.unpublished'), { pageGroupId, pageId })
+  t.match(of('page_group.deleted'), { pageGroupId, status: 'deleted', deletedAt: /Z$/ })
+  t.strictSame(
+    items.slice(-2).map(({ type }) => type),
+    ['page.unpublished', 'page_group.deleted'],
+  )
 })
 
 t.test('400: unknown types, a wrong limit and a wrong cursor', async (t) => {
