@@ -368,9 +368,13 @@ create table webhook_endpoints (
   claimable_at text not null,
   created_at text not null,
   updated_at text not null,
+  idempotency_key text,
+  request_hash text,
   primary key (tenant_id, webhook_endpoint_id)
 ) strict, without rowid;
 create unique index webhook_endpoints_slot on webhook_endpoints (tenant_id, slot) where slot is not null;
+create unique index webhook_endpoints_idempotency_key on webhook_endpoints (tenant_id, idempotency_key)
+  where idempotency_key is not null and slot is not null;
 create index webhook_endpoints_enabled on webhook_endpoints (tenant_id) where status = 'enabled';
 create index webhook_endpoints_deleted on webhook_endpoints (tenant_id) where status = 'deleted';
 create index webhook_endpoints_failing on webhook_endpoints (tenant_id) where failing_since is not null;

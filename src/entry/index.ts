@@ -52,5 +52,10 @@ export type {
 export type { ProspectExportLine } from '../shapes/prospect-export.ts'
 export type { ProspectLog, ProspectLogReceipt, ProspectLogSlice } from '../shapes/prospect-log.ts'
 export type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
-export type { WebhookEndpoint, WebhookEndpointWithSecret, WebhookTest } from '../shapes/webhook.ts'
+export type {
+  CreatedWebhookEndpoint,
+  WebhookEndpoint,
+  WebhookEndpointWithSecret,
+  WebhookTest,
+} from '../shapes/webhook.ts'
 export type { WebhookDelivery, WebhookDeliveryWithAttempts } from '../shapes/webhook-delivery.ts'

@@ -114,10 +114,18 @@ export const WebhookEndpoint = v.object({
 })
 export type WebhookEndpoint = v.InferOutput<typeof WebhookEndpoint>
 
-/** Response of `POST /v0/webhook_endpoints` and `POST /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret`. */
+const SECRET = 'Verifies signatures: `whsec_` and base64. Shown only in this answer'
+/** Response of `POST /v0/webhook_endpoints`. */
+export const CreatedWebhookEndpoint = v.object({
+  ...WebhookEndpoint.entries,
+  secret: optional(v.string(), `${SECRET}, and absent if a retry gets it under its idempotency key.`),
+})
+export type CreatedWebhookEndpoint = v.InferOutput<typeof CreatedWebhookEndpoint>
+
+/** Response of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret`. */
 export const WebhookEndpointWithSecret = v.object({
   ...WebhookEndpoint.entries,
-  secret: described(v.string(), 'Verifies signatures: `whsec_` and base64. Shown only in this answer.'),
+  secret: described(v.string(), `${SECRET}.`),
 })
 export type WebhookEndpointWithSecret = v.InferOutput<typeof WebhookEndpointWithSecret>
 

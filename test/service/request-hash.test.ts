@@ -24,6 +24,14 @@ const VALUES: Readonly<Record<string, readonly [unknown, unknown]>> = {
   content: [{ n: 1 }, { n: 2 }],
   customName: ['a', 'b'],
   slug: ['a', 'b'],
+  url: ['https://example.com/a', 'https://example.com/b'],
+  types: [['page.created'], ['page.deleted']],
+  sources: [['a'], ['b']],
+  logTypes: [['a'], ['b']],
+  headers: [{ authorization: 'a' }, { authorization: 'b' }],
+  method: ['PUT', 'PATCH'],
+  body: [{ n: 1 }, { n: 2 }],
+  description: ['a', 'b'],
   publish: [true, false],
   publishAt: [inDays(1), inDays(2)],
 }
@@ -52,11 +60,19 @@ const openScene = async () => {
       service.createPageGroup({ tenantId, name: 'n', title: 't', ...members }),
     createPageWithVersion: (members: object) =>
       service.createPageWithVersion({ tenantId, pageGroupId, ...members }),
+    createWebhookEndpoint: (members: object) =>
+      service.createWebhookEndpoint({ tenantId, url: 'https://example.com', ...members }),
     createVersion: (members: object) => service.createVersion({ tenantId, pageGroupId, pageId, ...members }),
   }
 }
 
-const KEYED = ['logProspectActivity', 'createPageGroup', 'createPageWithVersion', 'createVersion'] as const
+const KEYED = [
+  'logProspectActivity',
+  'createPageGroup',
+  'createPageWithVersion',
+  'createVersion',
+  'createWebhookEndpoint',
+] as const
 
 const takesKey = ({ takes = {} }: Operation): boolean => 'idempotencyKey' in takes
 

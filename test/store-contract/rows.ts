@@ -421,6 +421,8 @@ export const someEndpoint = (tenantId: string, fields: Partial<StoredEndpoint> =
   slot: 1,
   createdAt: at(0),
   updatedAt: at(0),
+  idempotencyKey: null,
+  requestHash: null,
   ...fields,
 })
 

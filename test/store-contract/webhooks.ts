@@ -100,6 +100,25 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     await ours.addEndpoint({ slot: 20 })
   },
 
+  'of endpoints added at once under one idempotency key one is, and a deleted one frees its key': async (
+    given,
+  ) => {
+    const { ours, store, another } = given
+    const stores = [store, await another()]
+    const keyed = { idempotencyKey: 'one', requestHash: 'plain:hash' }
+    const recorded = await Promise.all(
+      times(6, (i) => stores[i % 2]?.webhooks.add(someEndpoint(ours.tenantId, { slot: 10 + i, ...keyed }))),
+    )
+    same(recorded.filter((result) => result === 'recorded').length, 1)
+    const [first] = await store.webhooks.list(ours.tenantId)
+    like(first, keyed)
+    const changed = { idempotencyKey: 'two', requestHash: null, description: 'changed' }
+    const after = await ours.changeEndpoint(first as StoredEndpoint, changed)
+    like(await findEndpoint(store, after), { ...keyed, description: 'changed' })
+    await ours.changeEndpoint(first as StoredEndpoint, DELETED)
+    equal(await store.webhooks.add(someEndpoint(ours.tenantId, { slot: 7, ...keyed })), 'recorded')
+  },
+
   'of changes of what was read at once one is saved, with every field': async ({ ours, store, another }) => {
     const before = await ours.addEndpoint({ types: ['page.created'] })
     const stores = [store, await another()]

@@ -24,7 +24,10 @@ const KEPT = without(COLUMNS.webhook_endpoints, 'claims', 'claimable_at')
 const ENDPOINT = columns('v', COLUMNS.webhook_endpoints)
 const STORED = columns('v', KEPT)
 const IDS = ['tenant_id', 'webhook_endpoint_id', 'created_at']
-const CHANGES = columns('v', without(KEPT, ...IDS, 'failures', 'failing_since', 'last_error'))
+const CHANGES = columns(
+  'v',
+  without(KEPT, ...IDS, 'failures', 'failing_since', 'last_error', 'idempotency_key', 'request_hash'),
+)
 const RESULT = columns(
   'r',
   `tenant_id, webhook_endpoint_id, event_id, status, attempts int, next_attempt_at timestamptz, last_status int, last_error,

@@ -23,7 +23,11 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       return all.filter(({ status }) => status !== 'deleted').map(storedEndpoint)
     },
     add: async (endpoint) => {
-      if (endpoints.byId.after(endpoint).some(({ slot }) => slot === endpoint.slot)) return 'overtaken'
+      const others = endpoints.byId.after(endpoint).filter(({ slot }) => slot !== null)
+      const { idempotencyKey } = endpoint
+      if (others.some(({ slot }) => slot === endpoint.slot)) return 'overtaken'
+      if (idempotencyKey !== null && others.some((other) => other.idempotencyKey === idempotencyKey))
+        return 'overtaken'
       endpoints.add({ ...structuredClone(endpoint), claims: 0, claimableAt: endpoint.createdAt })
       return 'recorded'
     },
@@ -31,7 +35,8 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       const before = endpoints.byId.at(endpoint)
       if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
       if (event) outbox.waiting.add(structuredClone(event))
-      const { failures, failingSince, lastError, ...changed } = structuredClone(endpoint)
+      const { failures, failingSince, lastError, idempotencyKey, requestHash, ...changed } =
+        structuredClone(endpoint)
       const rested = before.failures > 0 || before.status !== 'enabled'
       const calm = resetsFailures && { failures: 0, failingSince: null, lastError: null }
       const claimableAt = resetsFailures && rested ? endpoint.updatedAt : before.claimableAt

@@ -15,7 +15,7 @@ const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row) => ({
 const typesIn = (text: string) => text.match(/[^{},]+/g) as unknown as StoredEndpoint['types']
 
 const STORED_COLUMNS = without(COLUMNS.webhook_endpoints, 'claims', 'claimable_at')
-const FIXED_COLUMNS = ['tenant_id', 'webhook_endpoint_id', 'created_at']
+const FIXED_COLUMNS = ['tenant_id', 'webhook_endpoint_id', 'created_at', 'idempotency_key', 'request_hash']
 const ENDPOINT = columns('endpoint', COLUMNS.webhook_endpoints)
 const STORED = columns('v', STORED_COLUMNS)
 const CHANGEABLE = columns(

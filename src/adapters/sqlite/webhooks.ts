@@ -11,7 +11,7 @@ import { isSuspended } from './tenants.ts'
 
 const STORED_COLUMNS = without(COLUMNS.webhook_endpoints, 'claims', 'claimable_at')
 const STORED = Object.keys(STORED_COLUMNS)
-const FIXED_COLUMNS = ['tenant_id', 'webhook_endpoint_id', 'created_at']
+const FIXED_COLUMNS = ['tenant_id', 'webhook_endpoint_id', 'created_at', 'idempotency_key', 'request_hash']
 const CHANGEABLE = Object.keys(
   without(STORED_COLUMNS, ...FIXED_COLUMNS, 'failures', 'failing_since', 'last_error'),
 )

@@ -56,7 +56,7 @@ export const COLUMNS = {
     disabled_reason, secret, previous_secret, previous_secret_until timestamptz, failures int,
     failing_since timestamptz, slot int, claims int, claimable_at timestamptz, created_at timestamptz,
     updated_at timestamptz, sources json, log_types json, headers, last_error,
-    body json, method`),
+    body json, method, idempotency_key, request_hash`),
   webhook_deliveries: columnsOf(`tenant_id, webhook_endpoint_id, event_id, status, attempts int,
     next_attempt_at timestamptz, last_status int, last_error, delivered_at timestamptz,
     created_at timestamptz, last_attempts json`),

@@ -27,6 +27,9 @@ export type StoredEndpoint = EndpointKey &
     readonly previousSecretUntil: Timestamp | null
     /** Its slot among the endpoints of its tenant, from 1; null once it is deleted. */
     readonly slot: number | null
+    /** The idempotency key of the request that created it, and the sealed hash of that request. */
+    readonly idempotencyKey: string | null
+    readonly requestHash: string | null
   }
 /** An endpoint that a sender has leased. `claims` proves ownership. */
 export type ClaimedEndpoint = StoredEndpoint & { readonly claims: number }
@@ -69,7 +72,7 @@ export type EventsToReplay = EndpointKey & {
 export type Webhooks = {
   /** The endpoints of a tenant, oldest first, without deleted ones. They are few enough to search this list for one. */
   list(tenantId: string): Promise<readonly StoredEndpoint[]>
-  /** Returns `overtaken` if another endpoint of the tenant has its slot. */
+  /** Returns `overtaken` if another endpoint of the tenant has its slot or its idempotency key. */
   add(endpoint: StoredEndpoint): Promise<Recorded>
   /**
    * Saves an endpoint whose `updatedAt` is unchanged, with the event, even if the tenant uses no events; not its

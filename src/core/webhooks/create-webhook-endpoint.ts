@@ -1,7 +1,8 @@
-import type { NewWebhookEndpoint, WebhookEndpointWithSecret } from '../../shapes/webhook.ts'
+import type { CreatedWebhookEndpoint, NewWebhookEndpoint } from '../../shapes/webhook.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
-import type { Result } from '../engine/result.ts'
+import { type Named, requestHashOf, requireSame } from '../engine/keys.ts'
+import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import type { StoredEndpoint } from '../ports/webhooks.ts'
@@ -15,20 +16,35 @@ import type { WebhookTools } from './webhook-tools.ts'
 const SLOTS = Array.from({ length: 20 }, (_, i) => i + 1)
 
 type Deps = Needs<'webhooks'> & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'checkUrl'> }
-type EndpointCreation = NewWebhookEndpoint & { readonly tenantId: string }
+type EndpointCreation = NewWebhookEndpoint & {
+  readonly tenantId: string
+  readonly idempotencyKey?: string | undefined
+}
 
 /**
- * Creates an endpoint, and returns its secret for the only time.
- * Refuses `limit_reached`, and `invalid_request`: the URL, the body.
+ * Creates an endpoint, and returns its secret for the only time: a replay returns the endpoint as it is now, without it.
+ * Refuses `limit_reached`, `idempotency_key_reused`, and `invalid_request`: the URL, the body.
  */
 export const createWebhookEndpoint =
   ({ store, clock, newId, webhooks }: Deps) =>
-  async (creation: EndpointCreation): Promise<Result<WebhookEndpointWithSecret>> => {
-    const { tenantId, url, types, sources, logTypes, headers, method, body, description } = creation
+  async (creation: EndpointCreation): Promise<Replayable<CreatedWebhookEndpoint>> => {
+    const {
+      tenantId,
+      idempotencyKey = null,
+      url,
+      types,
+      sources,
+      logTypes,
+      headers,
+      method,
+      body,
+      description,
+    } = creation
     requireUrl(webhooks, url)
     const template = templateText(body)
     const now = isoTime(clock())
     const { secret, sealed } = webhooks.secrets.issue()
+    const requestHash = idempotencyKey === null ? null : hashOf(creation, template)
     const endpoint: Omit<StoredEndpoint, 'webhookEndpointId' | 'slot'> = {
       tenantId,
       url,
@@ -45,18 +61,47 @@ export const createWebhookEndpoint =
       previousSecretUntil: null,
       createdAt: now,
       updatedAt: now,
+      idempotencyKey,
+      requestHash: requestHash && webhooks.secrets.seal(requestHash),
     }
-    const added = await decideAndSave({
+    const { created, replayed } = await decideAndSave({
       recall: () => store.webhooks.list(tenantId),
       decide: (others) => {
+        const first = others.find(
+          (other) => other.idempotencyKey !== null && other.idempotencyKey === idempotencyKey,
+        )
+        if (first !== undefined) {
+          const { webhookEndpointId } = first
+          // A hash that was sealed with a lost key is not compared.
+          const firstHash = first.requestHash && webhooks.secrets.open(first.requestHash)
+          requireSame({ requestHash: firstHash }, requestHash, { webhookEndpointId })
+          return { answer: { created: first, replayed: true }, change: null }
+        }
         const slot = freeSlot(others)
-        const added: StoredEndpoint = { ...endpoint, webhookEndpointId: newId('webhookendpoint'), slot }
-        return { answer: added, change: added }
+        const created: StoredEndpoint = { ...endpoint, webhookEndpointId: newId('webhookendpoint'), slot }
+        return { answer: { created, replayed: false }, change: created }
       },
       record: (change) => store.webhooks.add(change),
     })
-    return { value: { ...endpointOf(added), secret } }
+    const shown = endpointOf(created)
+    return { value: replayed ? shown : { ...shown, secret }, replayed }
   }
+
+/** The request's hash, by its fields. */
+const hashOf = (creation: NewWebhookEndpoint, template: string | null): string => {
+  const { url, types, sources, logTypes, headers, method, description } = creation
+  const same: Named<NewWebhookEndpoint> = {
+    url,
+    types,
+    sources,
+    logTypes,
+    headers,
+    method,
+    body: undefined,
+    description,
+  }
+  return requestHashOf(same, { rawJson: template ?? '' })
+}
 
 /** Refuses `limit_reached`. */
 const freeSlot = (others: readonly StoredEndpoint[]): number => {

@@ -5,7 +5,9 @@ import { listWebhookEndpoints } from '../../core/webhooks/list-webhook-endpoints
 import { rotateWebhookSecret } from '../../core/webhooks/rotate-webhook-secret.ts'
 import { testWebhookEndpoint } from '../../core/webhooks/test-webhook-endpoint.ts'
 import { updateWebhookEndpoint } from '../../core/webhooks/update-webhook-endpoint.ts'
+import { idempotent } from '../../shapes/input.ts'
 import {
+  CreatedWebhookEndpoint,
   NewWebhookEndpoint,
   SecretRotation,
   WebhookEndpoint,
@@ -28,13 +30,14 @@ export const webhookOperations = {
       needs: ['webhooks', 'events'],
       useCase: createWebhookEndpoint,
       body: NewWebhookEndpoint,
-      answer: WebhookEndpointWithSecret,
+      takes: idempotent,
+      answer: CreatedWebhookEndpoint,
       status: 201,
       problems: ['limit_reached'],
     },
     {
       description:
-        'Events are delivered to its URL from now on, as described under **Webhooks**. Only this answer and that of a rotation show the secret; the values of `headers` are never shown. With `sources` or `logTypes`, `prospect_log.created` is delivered only for such activities; other types of events are not affected. With a `body`, the receiver gets the JSON that its own API expects, filled in when it is sent; one that would be larger than 256 KiB is not sent, and its delivery fails. Put tokens into `headers`: `body` is shown again. A tenant has at most 20 endpoints.',
+        'Events are delivered to its URL from now on, as described under **Webhooks**. Only this answer and that of a rotation show the secret; the values of `headers` are never shown. With `sources` or `logTypes`, `prospect_log.created` is delivered only for such activities; other types of events are not affected. With a `body`, the receiver gets the JSON that its own API expects, filled in when it is sent; one that would be larger than 256 KiB is not sent, and its delivery fails. Put tokens into `headers`: `body` is shown again. A tenant has at most 20 endpoints. A retry under the same idempotency key returns the endpoint as it is now, without its secret: rotate it if the first answer was lost.',
       done: 'The endpoint, with its secret.',
       requests: {
         some: {
@@ -73,6 +76,7 @@ export const webhookOperations = {
         pointer: '/url',
       },
       limitReached: 'A tenant has at most 20 webhook endpoints.',
+      firstCreated: { webhookEndpointId: example.endpoint.webhookEndpointId },
     },
   ),
   /** Lists all webhook endpoints of a tenant, oldest first. */

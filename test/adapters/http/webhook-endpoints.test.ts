@@ -79,6 +79,45 @@ t.test('201: a new endpoint gets all events, and its secret is shown once', asyn
   t.notMatch(listed.body, /whsec_/)
 })
 
+t.test('201: a retry under an idempotency key creates nothing, and gets no secret', async (t) => {
+  const { call, create } = await openEndpoints()
+  const headers = { 'idempotency-key': 'one' }
+  const json = { url: URL_OK, headers: { authorization: 'Bearer 4711' }, body: { n: '{{/type}}' } }
+  const post = (change: object = {}, sent: object = headers) =>
+    call(`POST ${ENDPOINTS}`, { json: { ...json, ...change }, headers: { ...sent } })
+  const { secret, ...endpoint } = (await post()).json
+  t.match(secret, /^whsec_/)
+  const retried = await post()
+  t.strictSame([retried.status, retried.json], [201, endpoint])
+  t.equal(retried.headers['idempotent-replayed'], 'true')
+  const path = `${ENDPOINTS}/${endpoint['webhookEndpointId']}`
+  await call(`PATCH ${path}`, { json: { description: 'The CRM' } })
+  t.match((await post()).json, { description: 'The CRM' }, 'as it is now')
+  const reused = {
+    status: 422,
+    json: { code: 'idempotency_key_reused', webhookEndpointId: endpoint['webhookEndpointId'] },
+  }
+  t.match(await post({ url: `${URL_OK}/2` }), reused)
+  t.match(await post({ headers: { authorization: 'Bearer 4712' } }), reused)
+  t.match(await post({ body: null }), reused)
+  t.match((await post({}, { 'idempotency-key': 'two' })).json, { secret: /^whsec_/ })
+  await create()
+  t.equal(((await call(`GET ${ENDPOINTS}`)).json['items'] as object[]).length, 3)
+  await call(`DELETE ${path}`)
+  const again = await post()
+  t.match(again, { status: 201, json: { secret: /^whsec_/ } }, 'the key of a deleted endpoint is free')
+  t.not(again.json['webhookEndpointId'], endpoint['webhookEndpointId'])
+})
+
+t.test('201: of twenty equal requests at once under one key one creates an endpoint', async (t) => {
+  const { call } = await openEndpoints()
+  const sent = { json: { url: URL_OK }, headers: { 'idempotency-key': 'one' } }
+  const answers = await Promise.all(Array.from({ length: 20 }, () => call(`POST ${ENDPOINTS}`, sent)))
+  t.strictSame(new Set(answers.map(({ status }) => status)), new Set([201]))
+  t.equal(new Set(answers.map(({ json }) => json['webhookEndpointId'])).size, 1)
+  t.equal(answers.filter(({ json }) => 'secret' in json).length, 1)
+})
+
 t.test('400: an invalid endpoint is refused with every error', async (t) => {
   const { call } = await openEndpoints()
   const refused = async (json: object, ...pointers: string[]) => {

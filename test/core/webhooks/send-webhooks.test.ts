@@ -49,6 +49,8 @@ const newEndpoint = (tenantId: string, i: number, createdAt: string): StoredEndp
   slot: i + 1,
   createdAt,
   updatedAt: createdAt,
+  idempotencyKey: null,
+  requestHash: null,
 })
 
 /** A tenant with endpoints at `https://0`, `https://1` and so on, their receivers, and a sender. */

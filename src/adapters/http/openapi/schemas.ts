@@ -75,6 +75,7 @@ import {
 import { ProspectLogCount, ProspectLogCounts } from '../../../shapes/prospect-log-count.ts'
 import type { Documented } from '../../../shapes/text.ts'
 import {
+  CreatedWebhookEndpoint,
   NewWebhookEndpoint,
   SecretRotation,
   WebhookEndpoint,
@@ -159,6 +160,7 @@ const SHAPES = {
   EventSlice,
   NewWebhookEndpoint,
   WebhookEndpoint,
+  CreatedWebhookEndpoint,
   WebhookEndpointWithSecret,
   WebhookEndpointList,
   WebhookEndpointChanges,
