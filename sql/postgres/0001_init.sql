@@ -69,9 +69,13 @@ create table hooks (
   -- How a body differed from what its headers announced, as a sentence for people.
   last_warned_at timestamptz(3),
   last_warning text,
+  idempotency_key text collate "C",
+  -- The hash of the request, encrypted like the secret: the request may contain one.
+  request_hash text collate "C",
   primary key (tenant_id, hook_id),
   unique (tenant_id, slot)
 );
+create unique index hooks_idempotency_key on hooks (tenant_id, idempotency_key) where idempotency_key is not null;
 -- Read by `status`, as are the other indexes of failures and refusals.
 create index hooks_refused on hooks (last_refused_at) where last_refused_at is not null;
 

@@ -60,9 +60,12 @@ create table hooks (
   last_refusal text,
   last_warned_at text,
   last_warning text,
+  idempotency_key text,
+  request_hash text,
   primary key (tenant_id, hook_id),
   unique (tenant_id, slot)
 ) strict, without rowid;
+create unique index hooks_idempotency_key on hooks (tenant_id, idempotency_key) where idempotency_key is not null;
 create index hooks_refused on hooks (last_refused_at) where last_refused_at is not null;
 
 -- SQLite has no function that removes accents. So the name and its last word as the search compares them are columns here, which

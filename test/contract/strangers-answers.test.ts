@@ -320,7 +320,10 @@ const addErasure = async (call: Call, tenantId: string) => {
 const addReceivers = async (call: Call) => {
   const endpoint = (await call(request(`POST ${ENDPOINTS}`, { json: { url: 'https://example.com' } }))).json
   const verify = { preset: 'stripe', secret: 's' }
-  const hook = (await call(request(`POST ${HOOKS}`, { json: { source: 'stripe', verify } }))).json
+  // Every tenant has one under this key.
+  const hook = (
+    await call(request(`POST ${HOOKS}`, { json: { source: 'stripe', verify }, headers: withKey('hook') }))
+  ).json
   return { endpoint: String(endpoint['webhookEndpointId']), hook: String(hook['hookId']) }
 }
 

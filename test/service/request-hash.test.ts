@@ -24,6 +24,13 @@ const VALUES: Readonly<Record<string, readonly [unknown, unknown]>> = {
   content: [{ n: 1 }, { n: 2 }],
   customName: ['a', 'b'],
   slug: ['a', 'b'],
+  verify: [{ token: true }, { preset: 'stripe', secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }],
+  map: [{ email: ['/a'] }, { email: ['/b'] }],
+  each: ['/a', '/b'],
+  redirectTo: ['https://example.com/a', 'https://example.com/b'],
+  origins: [['https://a.example'], ['https://b.example']],
+  trap: ['a', 'b'],
+  unidentified: ['new', 'shared'],
   url: ['https://example.com/a', 'https://example.com/b'],
   types: [['page.created'], ['page.deleted']],
   sources: [['a'], ['b']],
@@ -62,6 +69,8 @@ const openScene = async () => {
       service.createPageWithVersion({ tenantId, pageGroupId, ...members }),
     createWebhookEndpoint: (members: object) =>
       service.createWebhookEndpoint({ tenantId, url: 'https://example.com', ...members }),
+    createHook: (members: object) =>
+      service.createHook({ tenantId, source: 'form', verify: { token: true }, ...members }),
     createVersion: (members: object) => service.createVersion({ tenantId, pageGroupId, pageId, ...members }),
   }
 }
@@ -72,6 +81,7 @@ const KEYED = [
   'createPageWithVersion',
   'createVersion',
   'createWebhookEndpoint',
+  'createHook',
 ] as const
 
 const takesKey = ({ takes = {} }: Operation): boolean => 'idempotencyKey' in takes

@@ -61,7 +61,7 @@ export const fillTenant = async (store: Ports) => {
 
   const key = someKey(tenantId, { name: newId('apikey') })
   await store.apiKeys.add(key)
-  const hook = someHook(tenantId)
+  const hook = someHook(tenantId, keyFields('one'))
   await store.hooks.add(hook)
   await fillCounts(store, tenantId, key.apiKeyId)
 

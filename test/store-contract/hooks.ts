@@ -63,6 +63,26 @@ export const hooks = section(
       equal(await hooks.find({ tenantId, hookId: newId('hook') }), null)
     },
 
+    'of hooks added under one idempotency key one is, and a removed one frees its key': async (given) => {
+      const { store, hooks, added } = given
+      const tenant = await addTenant(store)
+      const { tenantId } = tenant
+      const keyed = { idempotencyKey: 'one', requestHash: 'plain:hash' }
+      const lookup = { tenantId, idempotencyKey: 'one' }
+      equal(await hooks.findByKey(lookup), null)
+      const results = await Promise.all(
+        [1, 2, 3, 4].map((slot) => hooks.add(someHook(tenantId, { slot, ...keyed }))),
+      )
+      equal(results.filter((result) => result === 'recorded').length, 1)
+      const first = (await hooks.findByKey(lookup)) as Awaited<ReturnType<typeof added>>
+      const changed = { ...first, idempotencyKey: 'two', requestHash: null, updatedAt: at(9) }
+      equal(await hooks.change(changed, first.updatedAt), 'recorded')
+      same(await hooks.findByKey(lookup), { ...first, updatedAt: at(9) })
+      equal(await hooks.remove({ tenantId, hookId: first.hookId }), true)
+      same(await hooks.findByKey(lookup), null)
+      await added(tenant, { slot: 9, ...keyed })
+    },
+
     'awkward texts are kept': async ({ store, added, found }) => {
       const tenant = await addTenant(store)
       for (const [i, text] of AWKWARD_TEXTS.entries()) {

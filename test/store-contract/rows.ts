@@ -393,6 +393,8 @@ export const someHook = (tenantId: string, fields: Partial<StoredHook> = {}): St
   previousSecret: null,
   previousSecretUntil: null,
   slot: 1,
+  idempotencyKey: null,
+  requestHash: null,
   createdAt: at(0),
   updatedAt: at(0),
   ...NOT_SEEN,

@@ -176,7 +176,11 @@ const inAnyOrder = (rows: readonly object[]): string[] =>
 /** A hook is added, and one is changed, used and perhaps removed. */
 export const useHooks: MakeStep = (chance, seen) => {
   const tenantId = chance.oneOf(seen.tenants)
-  const added = someHook(tenantId, { slot: 1 + chance.below(4), source: chance.oneOf(AWKWARD_TEXTS) })
+  const added = someHook(tenantId, {
+    slot: 1 + chance.below(4),
+    source: chance.oneOf(AWKWARD_TEXTS),
+    idempotencyKey: chance.oneOf(['one', null]),
+  })
   const used = chance.oneOf([added, ...seen.hooks])
   const status = chance.oneOf(['enabled', 'disabled'] as const)
   const lastRefusal = chance.oneOf([null, 'why'])
@@ -196,6 +200,7 @@ export const useHooks: MakeStep = (chance, seen) => {
         sortedBy('hookId', await hooks.findByIds([...hookIds])),
         await hooks.list({ tenantId, beforeId, limit: 2 }),
         (await hooks.slots(tenantId)).toSorted(),
+        await hooks.findByKey({ tenantId, idempotencyKey: 'one' }),
       ]
     },
     learn: () => void seen.hooks.push(added),

@@ -728,6 +728,11 @@ export const VERBS = {
       ask: ({ hooks }, { tenantId }) => hooks.list({ tenantId, ...SLICE }),
       toStrangers: [],
     },
+    findByKey: {
+      serves: 'callers',
+      ask: ({ hooks }, { tenantId }) => hooks.findByKey({ tenantId, idempotencyKey: 'one' }),
+      toStrangers: null,
+    },
     slots: {
       serves: 'callers',
       ask: ({ hooks }, { tenantId }) => hooks.slots(tenantId),

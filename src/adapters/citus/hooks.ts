@@ -39,6 +39,10 @@ export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => vo
       const rows = await query()<{ slot: number }>`select slot from hooks where tenant_id = ${tenantId}`
       return rows.map(({ slot }) => slot)
     },
+    findByKey: async ({ tenantId, idempotencyKey }) => {
+      const byKey = sql`h.tenant_id = ${tenantId} and h.idempotency_key = ${idempotencyKey}`
+      return (await hooksWhere(byKey))[0] ?? null
+    },
     add: (hook) => unlessOvertaken(query()`insert into hooks ${HOOK.values([hook])}`),
     change: async (hook, lastUpdatedAt) => {
       const row = sql`update hooks h set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([hook])})

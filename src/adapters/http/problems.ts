@@ -126,7 +126,7 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Row>> = {
   idempotency_key_reused: row(
     422,
     'Idempotency key reused',
-    'This key was already used with a different request. Nothing was written. `prospectLogId`, `pageGroupId`, `pageId`, `versionId` or `webhookEndpointId` identifies the result of the first request. Use a new key for a new request.',
+    'This key was already used with a different request. Nothing was written. `prospectLogId`, `pageGroupId`, `pageId`, `versionId`, `webhookEndpointId` or `hookId` identifies the result of the first request. Use a new key for a new request.',
   ),
   rate_limited: row(
     429,

@@ -9,9 +9,10 @@ export const memoryHooks = (changed: () => void, own: Own, isActive: IsActive): 
     tableOf({
       byId: indexBy<StoredHook>(['hookId']),
       byTenant: indexBy<StoredHook>(['tenantId'], ['hookId']),
+      byKey: indexBy<StoredHook>(['tenantId', 'idempotencyKey']),
     }),
   )
-  const { byId, byTenant } = hooks
+  const { byId, byTenant, byKey } = hooks
   return {
     findByIds: async (hookIds) =>
       hookIds
@@ -21,8 +22,9 @@ export const memoryHooks = (changed: () => void, own: Own, isActive: IsActive): 
     list: async ({ tenantId, beforeId, limit }) =>
       structuredClone(takeSlice(byTenant.backFrom({ tenantId }, beforeId), limit)),
     slots: async (tenantId) => byTenant.after({ tenantId }).map(({ slot }) => slot),
+    findByKey: async (lookup) => structuredClone(byKey.at(lookup) ?? null),
     add: async (hook) => {
-      if (byTenant.after(hook).some(({ slot }) => slot === hook.slot)) return 'overtaken'
+      if (byTenant.after(hook).some(({ slot }) => slot === hook.slot) || byKey.at(hook)) return 'overtaken'
       hooks.add(structuredClone(hook))
       return 'recorded'
     },
@@ -31,7 +33,7 @@ export const memoryHooks = (changed: () => void, own: Own, isActive: IsActive): 
       if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
       const { lastReceivedAt, lastRefusedAt, lastRefusal, lastWarnedAt, lastWarning, ...unseen } =
         structuredClone(hook)
-      const { slot, createdAt, ...changes } = unseen
+      const { slot, createdAt, idempotencyKey, requestHash, ...changes } = unseen
       hooks.change(before, changes)
       changed()
       return 'recorded'

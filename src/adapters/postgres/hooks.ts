@@ -38,6 +38,13 @@ export const postgresHooks = (query: Query, changed: () => void): Hooks => ({
     return rows.map(({ slot }) => slot)
   },
 
+  findByKey: async ({ tenantId, idempotencyKey }) => {
+    const [row] = await query()<HookRow>`
+      select ${HOOK.selected} from hooks h
+      where h.tenant_id = ${tenantId} and h.idempotency_key = ${idempotencyKey}`
+    return row === undefined ? null : storedHook(row)
+  },
+
   add: (hook) =>
     unlessOvertaken(
       query()`insert into hooks (${HOOK.names}) select ${HOOK.values} from ${HOOK.from([hook])}`,

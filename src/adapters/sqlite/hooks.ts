@@ -10,6 +10,7 @@ const THAT = 'where tenant_id = :tenantId and hook_id = :hookId'
 const BY_ID = `select *, ${isSuspended('h')} as is_suspended from hooks h where hook_id = :hookId`
 const LIST = `
   ${HOOK} where tenant_id = :tenantId and hook_id < ${BEFORE_ID} order by hook_id desc limit :limit + 1`
+const BY_KEY = `${HOOK} where tenant_id = :tenantId and idempotency_key = :idempotencyKey`
 const ADD = insertInto('hooks', COLUMNS.hooks)
 const CHANGING = Object.keys(HOOK_CHANGES)
 const CHANGE = `
@@ -37,6 +38,10 @@ export const sqliteHooks = (database: Database, changed: () => void): Hooks => (
     database
       .all<{ slot: number }>('select slot from hooks where tenant_id = :tenantId', { tenantId })
       .map(({ slot }) => slot),
+  findByKey: async (lookup) => {
+    const row = database.get<HookRow>(BY_KEY, lookup)
+    return row && storedHook(row)
+  },
   add: async (hook) => {
     const added = await database.record(() => database.run(ADD, hook))
     return added === 'overtaken' ? added : 'recorded'

@@ -15,7 +15,8 @@ export const COLUMNS = {
     expires_at timestamptz, revoked_at timestamptz, rotated_at timestamptz, last_used_at timestamptz`),
   hooks: columnsOf(`tenant_id, hook_id, source, description, status, rules json, secret, previous_secret,
     previous_secret_until timestamptz, slot int, created_at timestamptz, updated_at timestamptz,
-    last_received_at timestamptz, last_refused_at timestamptz, last_refusal, last_warned_at timestamptz, last_warning`),
+    last_received_at timestamptz, last_refused_at timestamptz, last_refusal, last_warned_at timestamptz, last_warning,
+    idempotency_key, request_hash`),
   prospects: columnsOf(`tenant_id, prospect_id, email, external_id, name, created_at timestamptz,
     updated_at timestamptz, merged_into, erased_at timestamptz`),
   identifiers: columnsOf('tenant_id, kind, hash, value, prospect_id, blocked_until timestamptz, erasure_id'),
@@ -137,6 +138,8 @@ export const HOOK_CHANGES = without(
   'last_refusal',
   'last_warned_at',
   'last_warning',
+  'idempotency_key',
+  'request_hash',
 )
 export type HookRow = Omit<StoredHook, 'rules'> & { readonly rules: string }
 export const storedHook = (row: HookRow): StoredHook => ({ ...row, rules: { rawJson: row.rules } })

@@ -67,6 +67,7 @@ export type Obstacle =
 /** Details that a failure may carry besides its kind and a sentence, including the ids of its resource. */
 export type FailureFacts = EventIds & {
   readonly errors?: readonly Fault[]
+  readonly hookId?: string
   readonly revision?: number
   readonly requiredScope?: string
   readonly retryAfterS?: number

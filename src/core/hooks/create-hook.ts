@@ -1,7 +1,8 @@
 import type { Hook, NewHook } from '../../shapes/hook.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
-import type { Result } from '../engine/result.ts'
+import { requestHashOf, requireSame } from '../engine/keys.ts'
+import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import type { StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
@@ -15,13 +16,23 @@ const SLOTS = Array.from({ length: 100 }, (_, i) => i + 1)
 
 type Deps = Needs<'hooks'> & { readonly hooks: HookTools }
 type HookCreation = Pick<NewHook, 'source' | 'description' | 'verify'> &
-  HookRules & { readonly tenantId: string }
+  HookRules & { readonly tenantId: string; readonly idempotencyKey?: string | undefined }
 
-/** Creates a hook. Its path contains its token, if it has one, for the only time. Refuses `limit_reached`, `invalid_request`. */
+/**
+ * Creates a hook. Its path contains its token, if it has one, for the only time: a replay returns the hook as it is now,
+ * without it. Refuses `limit_reached`, `idempotency_key_reused`, `invalid_request`.
+ */
 export const createHook =
   ({ store, clock, newId, hooks }: Deps) =>
-  async ({ tenantId, source, description, ...rules }: HookCreation): Promise<Result<Hook>> => {
+  async ({
+    tenantId,
+    idempotencyKey,
+    source,
+    description,
+    ...rules
+  }: HookCreation): Promise<Replayable<Hook>> => {
     const { sealed, token } = issueSecret(hooks, rules.verify)
+    const requestHash = idempotencyKey === undefined ? null : hashOf({ source, description, ...rules })
     const now = isoTime(clock())
     const hook: Omit<StoredHook, 'hookId' | 'slot'> = {
       tenantId,
@@ -39,18 +50,35 @@ export const createHook =
       lastRefusal: null,
       lastWarnedAt: null,
       lastWarning: null,
+      idempotencyKey: idempotencyKey ?? null,
+      requestHash: requestHash && hooks.secrets.seal(requestHash),
     }
-    const added = await decideAndSave({
-      recall: () => store.hooks.slots(tenantId),
-      decide: (taken) => {
+    const { created, replayed } = await decideAndSave({
+      recall: async () => ({
+        taken: await store.hooks.slots(tenantId),
+        first: idempotencyKey ? await store.hooks.findByKey({ tenantId, idempotencyKey }) : null,
+      }),
+      decide: ({ taken, first }) => {
+        if (first !== null) {
+          // A hash that was sealed with a lost key is not compared.
+          const firstHash = first.requestHash && hooks.secrets.open(first.requestHash)
+          requireSame({ requestHash: firstHash }, requestHash, { hookId: first.hookId })
+          return { answer: { created: first, replayed: true }, change: null }
+        }
         const slot = freeSlot(taken)
-        const added: StoredHook = { ...hook, hookId: newId('hook'), slot }
-        return { answer: added, change: added }
+        const created: StoredHook = { ...hook, hookId: newId('hook'), slot }
+        return { answer: { created, replayed: false }, change: created }
       },
       record: (change) => store.hooks.add(change),
     })
-    return { value: hookOf(added, hooks, token) }
+    return { value: hookOf(created, hooks, replayed ? undefined : token), replayed }
   }
+
+/** The request's hash, by its fields. */
+const hashOf = ({ source, description, ...rules }: Omit<HookCreation, 'tenantId'>): string => {
+  const { secret }: NewHook['verify'] = rules.verify
+  return requestHashOf({ source, description, secret }, rulesText(rules))
+}
 
 /** Refuses `limit_reached`. */
 const freeSlot = (taken: readonly number[]): number => {

@@ -19,6 +19,9 @@ export type StoredHook = HookKey & {
   readonly previousSecretUntil: Timestamp | null
   /** Its slot among the hooks of its tenant, from 1. */
   readonly slot: number
+  /** The idempotency key of the request that created it, and the sealed hash of that request. */
+  readonly idempotencyKey: string | null
+  readonly requestHash: string | null
   readonly createdAt: Timestamp
   readonly updatedAt: Timestamp
 } & HookSeen
@@ -42,9 +45,11 @@ export type Hooks = {
   list(query: RowsQuery): Promise<readonly StoredHook[]>
   /** The slots that the tenant's hooks have. */
   slots(tenantId: string): Promise<readonly number[]>
-  /** Returns `overtaken` if another hook of the tenant has its slot. */
+  /** The hook created under this idempotency key, or null. */
+  findByKey(key: { readonly tenantId: string; readonly idempotencyKey: string }): Promise<StoredHook | null>
+  /** Returns `overtaken` if another hook of the tenant has its slot or its idempotency key. */
   add(hook: StoredHook): Promise<Recorded>
-  /** Saves a hook whose `updatedAt` is unchanged, except its slot, its time of creation, and its last deliveries. Every process forgets it, by the signal `keys`. */
+  /** Saves a hook whose `updatedAt` is unchanged, except its slot, its idempotency key, its time of creation, and its last deliveries. Every process forgets it, by the signal `keys`. */
   change(hook: StoredHook, lastUpdatedAt: Timestamp): Promise<Recorded>
   /** Returns whether there was one. Every process forgets it, by the signal `keys`. */
   remove(key: HookKey): Promise<boolean>

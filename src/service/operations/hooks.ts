@@ -5,6 +5,7 @@ import { listHooks } from '../../core/hooks/list-hooks.ts'
 import { tryHook } from '../../core/hooks/try-hook.ts'
 import { updateHook } from '../../core/hooks/update-hook.ts'
 import { Hook, HookChanges, HookSlice, HookTrial, HookTrialResult, NewHook } from '../../shapes/hook.ts'
+import { idempotent } from '../../shapes/input.ts'
 import { SliceQuery } from '../../shapes/slice.ts'
 import * as example from './examples.ts'
 import { get, patch, post, remove } from './operation.ts'
@@ -19,13 +20,14 @@ export const hookOperations = {
       needs: ['hooks'],
       useCase: createHook,
       body: NewHook,
+      takes: idempotent,
       answer: Hook,
       status: 201,
       problems: ['limit_reached'],
     },
     {
       description:
-        'A vendor posts its webhooks to `path` (`/hooks/…`, outside `/v0`, without an API key). Each is verified on its raw bytes, mapped, and logged as an activity; the answer comes after it is stored. `docs/hooks.md` has recipes. A tenant has at most 100 hooks.',
+        'A vendor posts its webhooks to `path` (`/hooks/…`, outside `/v0`, without an API key). Each is verified on its raw bytes, mapped, and logged as an activity; the answer comes after it is stored. `docs/hooks.md` has recipes. A tenant has at most 100 hooks. A retry under the same idempotency key returns the hook as it is now, without its token.',
       done: 'The hook. A token in its path is shown only here.',
       requests: {
         stripe: {
@@ -62,6 +64,7 @@ export const hookOperations = {
       answers: { created: { summary: 'Created', value: example.hook } },
       fault: { detail: 'needs a secret, unless it is verified by a token', pointer: '/verify' },
       limitReached: 'A tenant has at most 100 hooks.',
+      firstCreated: { hookId: example.hook.hookId },
     },
   ),
   /** Lists the hooks of a tenant, newest first. */
