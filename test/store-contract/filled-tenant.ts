@@ -103,6 +103,7 @@ const fillPages = async (store: Ports, tenant: SomeTenant) => {
     automaticAfter: null,
     unpublishAt: null,
     added: null,
+    dropped: null,
     publishes: true,
     schedule: null,
   })
