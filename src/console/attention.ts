@@ -26,6 +26,7 @@ const MARKS = {
   failing: 'bad',
   failed: 'bad',
   refused: 'warning',
+  warned: 'warning',
   slow: 'warning',
   erasing: '',
 } as const
@@ -99,11 +100,23 @@ const checkEndpoint = async (endpoint: WebhookEndpoint, signal: AbortSignal): Pr
 
 const checkSources = async (signal: AbortSignal): Promise<Item[]> => {
   const { items } = await get<Slice<Hook>>('/hooks', { limit: 100 }, signal)
-  return items.filter(isRefusing).map(({ hookId, source, lastRefusal }) => ({
-    mark: 'refused',
-    place: ['sources', hookId],
-    text: ['A delivery of ', bold(source), ' was refused ', noted(lastRefusal)],
-  }))
+  const refused = items.filter(isRefusing).map(
+    ({ hookId, source, lastRefusal }): Item => ({
+      mark: 'refused',
+      place: ['sources', hookId],
+      text: ['A delivery of ', bold(source), ' was refused ', noted(lastRefusal)],
+    }),
+  )
+  const warned = items
+    .filter((hook) => hook.lastWarning !== null && !isRefusing(hook))
+    .map(
+      ({ hookId, source, lastWarning }): Item => ({
+        mark: 'warned',
+        place: ['sources', hookId],
+        text: ['A delivery of ', bold(source), ' was stored ', noted(lastWarning)],
+      }),
+    )
+  return [...refused, ...warned]
 }
 
 const checkPages = async (signal: AbortSignal): Promise<Item[]> => {

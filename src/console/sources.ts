@@ -19,15 +19,15 @@ const listView = async (signal: AbortSignal) => [
   await liveTable<Hook>({
     signal,
     path: '/hooks?limit=100',
-    heads: ['Source', 'State', 'Last received', 'Last refusal'],
+    heads: ['Source', 'State', 'Last received', 'Last problem'],
     none: 'Each delivery of a form or vendor becomes an activity.',
     rowOf: (hook) => {
-      const { hookId, source, lastReceivedAt, lastRefusal } = hook
+      const { hookId, source, lastReceivedAt, lastRefusal, lastWarning } = hook
       return row(
         rowLink(addressOf(['sources', hookId]), source, kindOf(hook)),
         stateOf(hook),
         when(lastReceivedAt),
-        isRefusing(hook) && noted(lastRefusal),
+        noted(isRefusing(hook) ? lastRefusal : lastWarning),
       )
     },
   }),

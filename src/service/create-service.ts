@@ -95,5 +95,6 @@ const receiveHook = async (receiver: HookReceiver, { hookId, token, headers, bod
   const entries = headers instanceof Headers ? [...headers] : Object.entries(headers)
   const lowerCase = Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]))
   const hook = await receiver.find(String(hookId), token ?? undefined)
-  return receiver.receive(hook, { headers: lowerCase, body: bytes, method: 'POST', url: url ?? null })
+  const query = url?.split('?').slice(1).join('?')
+  return receiver.receive(hook, { headers: lowerCase, body: bytes, method: 'POST', url: url ?? null, query })
 }

@@ -102,10 +102,10 @@ const noted = (reason: string, description: string) =>
   )
 /** Why a hook refused a delivery. */
 export const HookRefusal = noted('Why, in words.', 'A delivery that was refused.')
-/** A difference between a body and its announced type or encoding. */
+/** What a person should know about a delivery that was stored. */
 export const HookWarning = noted(
   'What, in words.',
-  'A delivery that was stored, but not read as what it says it is.',
+  'A delivery that was stored, but identifies no one, or was not read in full.',
 )
 
 /** A hook as callers see it. */
@@ -139,7 +139,7 @@ export const Hook = v.object({
   ),
   lastWarning: described(
     v.nullable(HookWarning),
-    'The last body that was accepted but not read as what it says it is, or that repeats an idempotency key for another person, at most ten seconds old; null if none was.',
+    'Why the last delivery that was accepted identifies no one, was not read in full, or repeats an idempotency key for another person, at most ten seconds old; null if it had no such problem.',
   ),
 })
 export type Hook = v.InferOutput<typeof Hook>
@@ -156,6 +156,10 @@ export const HookTrial = bodyOf({
       description: 'The headers of the delivery, above all those that are signed.',
     }),
     {},
+  ),
+  query: v.optional(
+    described(boundedText(0, 16_384), 'The query of its URL, without the question mark.'),
+    '',
   ),
   body: described(v.string(), 'Its body, byte for byte.'),
   map: v.optional(GIVEN.map),
@@ -184,7 +188,7 @@ export const HookTrialResult = v.object({
   reason: described(v.nullable(v.string()), 'Why not; null if it would.'),
   warning: described(
     v.nullable(v.string()),
-    'Why the body is read differently than it says, or stored unread, or not stored because it repeats an idempotency key for another person; null otherwise.',
+    'Why the delivery identifies no one, is not read in full, or is not stored because it repeats an idempotency key for another person; null if it has no such problem.',
   ),
   activities: described(
     v.array(TriedActivity),

@@ -17,6 +17,7 @@ import {
   isOld,
   json,
   jsonLine,
+  splitTarget,
 } from './requests.ts'
 import type { Match } from './router.ts'
 
@@ -130,7 +131,8 @@ const answerTo = (received: Received, hook: FoundHook, request: ApiRequest): Api
 const deliveryOf = (request: ApiRequest, body: Uint8Array, publicUrl: string | null): Delivery => {
   const { method, headers, target } = request
   const url = publicUrl && publicUrl + target
-  return { method, headers, body, url, bytesMax: request.body?.bytesMax }
+  const { query } = splitTarget(target)
+  return { method, headers, body, url, query, bytesMax: request.body?.bytesMax }
 }
 
 /** Redirects the browser to a page. */

@@ -5,6 +5,8 @@ export type Delivery = {
   readonly method: string
   /** The URL as the vendor called it; null if unknown. */
   readonly url: string | null
+  /** The query of the URL, without its question mark. */
+  readonly query?: string | undefined
   /** Maximum size of the body once it is inflated. */
   readonly bytesMax?: number | undefined
 }

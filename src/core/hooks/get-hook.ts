@@ -48,9 +48,13 @@ export const hookOf = (hook: StoredHook, { publicUrl }: HookTools, token?: strin
     updatedAt: hook.updatedAt,
     lastReceivedAt: hook.lastReceivedAt,
     lastRefusal: seenAt(hook.lastRefusedAt, hook.lastRefusal),
-    lastWarning: seenAt(hook.lastWarnedAt, hook.lastWarning),
+    lastWarning: isWarned(hook) ? seenAt(hook.lastWarnedAt, hook.lastWarning) : null,
   }
 }
+
+/** Whether no delivery without a warning was accepted since the last warning. */
+const isWarned = ({ lastWarnedAt, lastReceivedAt }: StoredHook): boolean =>
+  lastWarnedAt !== null && lastWarnedAt >= (lastReceivedAt ?? '')
 
 const seenAt = (at: string | null, reason: string | null) =>
   at === null || reason === null ? null : { at, reason }

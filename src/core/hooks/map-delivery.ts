@@ -55,11 +55,13 @@ export const mapperOf = (
   const pointers = [...places.values()].flat(2).filter(isPointer)
   const tree = pointerTree(pointers)
   const wholeTree = each === null ? tree : pointerTree([...pointers, each])
-  const find = (member: Member, textOf: Lookup, nowMs: number): Found | undefined => {
+  const find = (member: Member, textOf: Lookup, nowMs: number, warn: Warn): Found | undefined => {
     let kept: Found | undefined
+    let unusable: readonly string[] | undefined
     for (const parts of places.get(member) ?? []) {
       const text = textOf(parts)
       const value = text && memberOf(member, text, nowMs)
+      if (text && !value && !isLeftover(text)) unusable ??= parts
       if (!value) continue
       const found = { text: value, parts }
       // A text that is no address, such as the answer to another question, yields to one.
@@ -67,6 +69,7 @@ export const mapperOf = (
         if (!isPlaceholder(value)) kept ??= found
       } else if (!isMissing(member, value)) return found
     }
+    if (member === 'occurredAt' && unusable) warn(`has a time that cannot be used at ${unusable.join(' + ')}`)
     return kept
   }
   const activityOf = ({ payload }: Document, find: (member: Member) => Found | undefined): MappedActivity => {
@@ -92,7 +95,7 @@ export const mapperOf = (
     const found = findInJson(whole.textFor(wholeTree), wholeTree)
     const inBody = readerOf(found)
     const inWhole: Read = (part) => (isPointer(part) ? inBody(part) : readOutside(part, delivery))
-    const ofWhole = (member: Member) => find(member, (parts) => textAt(parts, inWhole), nowMs)
+    const ofWhole = (member: Member) => find(member, (parts) => textAt(parts, inWhole), nowMs, warn)
     const elements = each === null ? undefined : elementsIn(found(each), warn)
     if (!elements) return [activityOf(whole, ofWhole)]
     // Once for all elements.
@@ -104,7 +107,8 @@ export const mapperOf = (
       const read: Read = (part) => (isPointer(part) ? inElement(part) : inWhole(part))
       const isOwn = (part: string) => isPointer(part) && inElement(part) !== undefined
       return activityOf(element, (member) => {
-        const own = find(member, (parts) => (parts.some(isOwn) ? textAt(parts, read) : undefined), nowMs)
+        const ownText = (parts: readonly string[]) => (parts.some(isOwn) ? textAt(parts, read) : undefined)
+        const own = find(member, ownText, nowMs, warn)
         if (own !== undefined) return own
         const { found } = ofAll(member)
         const isKey = found !== undefined && member === 'idempotencyKey'
@@ -144,7 +148,7 @@ const elementsIn = (array = '', warn: Warn): readonly string[] | undefined => {
   if (!array.startsWith('[')) return undefined
   const { elements } = elementsFrom(array, 0, ITEMS_MAX) ?? { elements: [] }
   if (elements.length <= ITEMS_MAX) return elements
-  warn(`stored as one activity: it has more than ${ITEMS_MAX} elements`)
+  warn(`was stored as one activity: it has more than ${ITEMS_MAX} elements`)
   return undefined
 }
 

@@ -17,8 +17,16 @@ export type Document = {
   /** The body, if it is stored as it came: it is no JSON, and no form that can be read. */
   readonly unread?: Buffer
 }
-/** Called with what differs from what a body says it is, as it continues the words "The body was". */
+/** Called with what a person should know about a delivery that was accepted, as it continues the words "The body". */
 export type Warn = (what: string) => void
+
+/** Collects warnings as one text, each only once; null if there is none. `body`: how the text names the body. */
+export const collectWarnings = (body: string) => {
+  const found = new Set<string>()
+  const warn: Warn = (what) => void found.add(what)
+  const text = () => (found.size === 0 ? null : [...found].map((what) => `${body} ${what}.`).join(' '))
+  return { warn, text }
+}
 
 /** A delivery whose body was inflated, or why it was not. */
 export type Inflated = Delivery & { readonly unread?: string }
@@ -76,7 +84,7 @@ export const documentOf = (delivery: Inflated, each: string | null, warn: Warn):
   if (fields) return formDocument(fields)
   const notJson = JSON_TYPE.test(type) && (isText ? unlikeJson(text) : 'it is not UTF-8')
   const why = delivery.unread ?? parts ?? (isForm ? MORE_FIELDS : notJson)
-  if (why && body.length > 0) warn(`stored unread: ${why}`)
+  if (why && body.length > 0) warn(`was stored unread: ${why}`)
   return { ...written(isText ? { body: text } : { bodyBase64: body.toString('base64') }), unread: body }
 }
 
@@ -191,7 +199,7 @@ const textsIn = (warn: Warn) => (bytes: Buffer, charset?: string) => {
   if (isGuessed) warn(guessedAs(encoding))
   return text
 }
-const guessedAs = (encoding: string) => `read as ${encoding}: it is not UTF-8`
+const guessedAs = (encoding: string) => `was read as ${encoding}: it is not UTF-8`
 
 /** UTF-8, else the encoding that is named, else UTF-16 if it says so, else windows-1252. Marks of byte order are dropped. */
 const decoded = (bytes: Buffer, charset?: string) => {

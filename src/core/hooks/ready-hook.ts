@@ -7,7 +7,7 @@ import { LONG_TEXT } from '../engine/parse-input.ts'
 import { validSecrets } from '../engine/sealed-secrets.ts'
 import type { TenantState } from '../ports/api-keys.ts'
 import type { StoredHook } from '../ports/hooks.ts'
-import { identifiersOf, isIdentified } from '../prospects/identifiers.ts'
+import { identifiersOf, isIdentified, normalizedTexts } from '../prospects/identifiers.ts'
 import { type Delivery, headerIn, hopsIn } from './delivery.ts'
 import { rulesOf } from './hook-rules.ts'
 import { hashOfToken, isEqual } from './hook-secret.ts'
@@ -34,6 +34,8 @@ export const readyHook = (
   const verify = hmac && verifierOf(hmac)
   const isTrapped = trap === null ? null : trapOf(trap)
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
+  /** Where a person should be named; empty if activities without one are as they should be. */
+  const personPlaces = unidentified === 'new' ? [...(map.email ?? []), ...(map.externalId ?? [])] : []
   const mapped = mapperOf(map, each, { tenantId, shareLoop })
   /** With the names of headers that the preset expects. */
   const renamed = (delivery: Delivery): Delivery => {
@@ -140,12 +142,33 @@ export const readyHook = (
         await shareLoop(tenantId, true)
       }
       const sender = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
+      if (delivery.query && delivery.body.length > 0) warn('was sent with a query, which no place reads')
       const activities = await mapped(delivery, nowMs, warn, whole)
+      if (personPlaces.length > 0) warnOfUnidentified(activities, personPlaces, warn)
       return activities.map((activity) => ({ ...keyed(identified(activity)), ...sender }))
     },
   }
 }
 const NO_KEY = 'The secret of a hook cannot be decrypted: is SECRETS_KEY the key that encrypted it?'
+
+/** Warns of activities without a person, although places are mapped: usually a place is wrong, or the form has changed. */
+const warnOfUnidentified = (
+  activities: readonly MappedActivity[],
+  places: readonly string[],
+  warn: Warn,
+): void => {
+  const isUnidentified = (activity: MappedActivity) => {
+    const { email, externalId } = normalizedTexts(activity)
+    return email === null && externalId === null
+  }
+  const count = activities.filter(isUnidentified).length
+  if (count === 0) return
+  const which = activities.length === 1 ? '' : ` in ${count} of its ${activities.length} elements`
+  const named = places.slice(0, PLACES_NAMED_MAX).join(', ')
+  const more = places.length > PLACES_NAMED_MAX ? ' and other places' : ''
+  warn(`identifies no one${which}: there is no usable email or ID at ${named}${more}`)
+}
+const PLACES_NAMED_MAX = 5
 
 const jsonIn = (body: Uint8Array): { readonly type?: unknown; readonly challenge?: unknown } => {
   try {

@@ -9,6 +9,7 @@ import type { Needs } from '../ports/store.ts'
 import { type Delivery, loopIn, multiplicationIn } from './delivery.ts'
 import { hookNotFound } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
+import { collectWarnings } from './read-body.ts'
 import { type ReadyHook, readyHook } from './ready-hook.ts'
 import { warnAboutKeys } from './warn-about-keys.ts'
 
@@ -126,10 +127,8 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
       const delivery = opened.delivery()
       const challenge = hook.challengeIn(delivery)
       if (challenge !== null) return { challenge }
-      const seen: Seen = { receivedMs: now }
-      const warn = (what: string) =>
-        Object.assign(seen, { warnedMs: now, warning: `The last body was ${what}.` })
-      const activities = await hook.activitiesIn(delivery, now, warn)
+      const warnings = collectWarnings('The last body')
+      const activities = await hook.activitiesIn(delivery, now, warnings.warn)
       if (activities === null) {
         steps.onTrapped?.()
         return { prospectLogIds: [newId('prospectlog')], replayed: false }
@@ -149,9 +148,10 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
       const results = outcomes.map(resultOf)
       warnAboutKeys(
         results.map((result) => result?.isAboutAnother === true),
-        warn,
+        warnings.warn,
       )
-      markSeen(hook, seen)
+      const warning = warnings.text()
+      markSeen(hook, { receivedMs: now, ...(warning !== null && { warnedMs: now, warning }) })
       const logged = results.flatMap((result) => result ?? [])
       const ignored = logged.length < results.length ? ({ ignored: 'prospect_erased' } as const) : {}
       if (logged.length === 0 && results.length > 0) return { ignored: 'prospect_erased' }

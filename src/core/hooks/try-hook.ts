@@ -6,41 +6,41 @@ import type { Needs } from '../ports/store.ts'
 import { loopIn, multiplicationIn } from './delivery.ts'
 import { existingHook } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
+import { collectWarnings } from './read-body.ts'
 import { readyHook } from './ready-hook.ts'
 import { warnAboutKeys } from './warn-about-keys.ts'
 
 type Deps = Omit<Needs<'hooks' | 'activities'>, 'newId'> & { readonly hooks: HookTools }
 
-type Tried = HookKey & Pick<HookTrial, 'headers' | 'map'> & { readonly body: string | Uint8Array }
+type Tried = HookKey &
+  Pick<HookTrial, 'headers' | 'map'> &
+  Partial<Pick<HookTrial, 'query'>> & { readonly body: string | Uint8Array }
 
 /** Tries a delivery, on another map if one is given: returns its result without storing anything. Refuses `hook_not_found`. */
 export const tryHook =
   ({ store, clock, hooks }: Deps) =>
-  async ({ tenantId, hookId, headers, body, map }: Tried): Promise<Result<HookTrialResult>> => {
+  async ({ tenantId, hookId, headers, query = '', body, map }: Tried): Promise<Result<HookTrialResult>> => {
     const stored = await existingHook(store, { tenantId, hookId })
     const rules = map && { rawJson: JSON.stringify({ ...JSON.parse(stored.rules.rawJson), map }) }
     const hook = readyHook(rules ? { ...stored, rules } : stored, hooks)
     const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
-    const url = hooks.publicUrl && `${hooks.publicUrl}/hooks/${hookId}`
-    const sent = { headers: Object.fromEntries(named), body: Buffer.from(body), method: 'POST', url }
+    const url = hooks.publicUrl && `${hooks.publicUrl}/hooks/${hookId}${query && `?${query}`}`
+    const sent = { headers: Object.fromEntries(named), body: Buffer.from(body), method: 'POST', url, query }
     const now = clock()
     const opened = hook.opened(sent, now)
     const delivery = opened.delivery()
     const isPing = hook.isPing(sent)
     const refusal = isPing ? null : (opened.refusal ?? loopIn(sent))
     const isLogged = !isPing && hook.challengeIn(delivery) === null
-    let warning: string | null = null
-    const warn = (what: string) => {
-      warning = `The body was ${what}.`
-    }
+    const { warn, text: warning } = collectWarnings('The body')
     const activities = isLogged ? await hook.activitiesIn(delivery, now, warn) : []
     const multiplication = multiplicationIn(sent, activities?.length ?? 0)
     const reason = stored.status === 'disabled' ? 'The hook is disabled.' : (refusal ?? multiplication)
-    if (activities === null) warn(`not stored: the field in \`trap\` is filled`)
+    if (activities === null) warn('was not stored: the field in `trap` is filled')
     else warnAboutKeys(await Promise.all(activities.map(wouldRepeatAnother({ store, clock }))), warn)
     const shown = (activities ?? []).map(
       ({ tenantId, apiKeyId, isVerified, isShared, sharedId, hops, keyScope, isKeyOfBody, ...shown }) =>
         shown,
     )
-    return { value: { verified: reason === null, reason, warning, activities: shown } }
+    return { value: { verified: reason === null, reason, warning: warning(), activities: shown } }
   }

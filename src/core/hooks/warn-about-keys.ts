@@ -5,9 +5,10 @@ export const warnAboutKeys = (areAboutAnother: readonly boolean[], warn: Warn): 
   const count = areAboutAnother.filter(Boolean).length
   const all = areAboutAnother.length
   if (count === 0) return
-  if (all === 1) warn('not stored: an earlier activity has its idempotency key, and is about another person')
+  if (all === 1)
+    warn('was not stored: an earlier activity has its idempotency key, and is about another person')
   else
     warn(
-      `stored without ${count} of its ${all} activities: earlier ones have their idempotency keys, and are about other people`,
+      `was stored without ${count} of its ${all} activities: earlier ones have their idempotency keys, and are about other people`,
     )
 }

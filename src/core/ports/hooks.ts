@@ -32,7 +32,7 @@ export type HookSeen = {
   /** The reason, for people. */
   readonly lastRefusal: string | null
   readonly lastWarnedAt: Timestamp | null
-  /** A difference between a body and what it said it was, for people. */
+  /** What a person should know about a delivery that was accepted. */
   readonly lastWarning: string | null
 }
 

@@ -96,7 +96,7 @@ export const hookOperations = {
     },
     {
       description:
-        'Returns a hook, without its secret. `lastRefusal` says why a delivery was last refused; `lastWarning`, how a body was stored that did not match its content type, or that an idempotency key was repeated for another person.',
+        'Returns a hook, without its secret. `lastRefusal` says why a delivery was last refused; `lastWarning`, if the last one that was accepted identifies no one, was not read in full, or repeats an idempotency key for another person.',
       done: 'The hook.',
       answers: { enabled: { summary: 'An enabled hook', value: example.hook } },
     },
