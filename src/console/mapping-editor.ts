@@ -12,7 +12,7 @@ type Member = (typeof MEMBERS)[number]
 const TYPING_MS = 200
 
 const HELP =
-  'One per line: /data/email, /fields[type=email]/value, /first + /last, =a text, or header:name. The first that leads to a text or a number wins.'
+  'One per line: /data/email, /fields[type=email]/value, /first + /last, =a text, query:name, or header:name. The first that leads to a text or a number wins.'
 
 /** The map of a hook, tried on its last delivery while it is edited. */
 export const mappingEditor = (hookNow: () => Hook, change: (body: object) => Promise<Hook>) => {

@@ -40,6 +40,15 @@ export const jsonDepth = (text: string): number | null => {
   return depth > NESTING_MAX || skipBlanks(text, end) === text.length ? depth : null
 }
 
+/** The JSON of an object or an array, without blanks around it; null if it is neither, or if nested too deep. */
+export const objectOrArrayIn = (body: string): string | null => {
+  const begin = skipBlanks(body, 0)
+  const isObject = body[begin] === '{'
+  if (!isObject && body[begin] !== '[') return null
+  const depth = jsonDepth(body)
+  if (depth === null || depth + (isObject ? 0 : 1) > NESTING_MAX) return null
+  return body.slice(begin, body.lastIndexOf(isObject ? '}' : ']') + 1)
+}
 /**
  * Like `membersOf`, but returns null if the text is not a JSON object. Stops once there are more than `membersMax` members,
  * or one is nested deeper than `NESTING_MAX`.

@@ -1,12 +1,12 @@
 import { isLeftover } from './leftovers.ts'
 
-// Places of a hook and columns of a CSV file are written as pointers, headers, constants, or sums of these.
+// Places of a hook and columns of a CSV file are written as pointers, headers, parameters of a query, constants, or sums of these.
 
 /** Maximum parts of a sum. */
 export const PARTS_MAX = 10
 
 /** The parts of a sum such as `/first + /last`; else the place alone. */
-export const partsOf = (place: string): string[] => place.split(/ \+ (?=[/=]|header:)/)
+export const partsOf = (place: string): string[] => place.split(/ \+ (?=[/=]|header:|query:)/)
 
 /** The text of a place: the texts of its parts, joined by blanks. Undefined if no part but constants has one. */
 export const textAt = (

@@ -146,7 +146,7 @@ export const LEVELS_MAX = 16
 /** Whether a text is a JSON Pointer (RFC 6901) that is not too deep. */
 export const isPointer = (place: string) => POINTER.test(place) && place.split('/').length <= LEVELS_MAX + 1
 const isPart = (part: string) =>
-  /^header:[A-Za-z0-9_-]{1,100}$/.test(part) || /^=.*\S/s.test(part) || isPointer(part)
+  /^(header:[A-Za-z0-9_-]{1,100}|query:\S{1,100})$/.test(part) || /^=.*\S/s.test(part) || isPointer(part)
 /** Places in order of preference. `alsoAllows` is one more word that a place may be. */
 const places = (description: string, { alsoAllows }: { readonly alsoAllows?: string } = {}) =>
   v.optional(
@@ -156,7 +156,7 @@ const places = (description: string, { alsoAllows }: { readonly alsoAllows?: str
           boundedText(0, 255),
           v.check(
             (place) => partsOf(place).every((part) => isPart(part) || part === alsoAllows),
-            `must be a JSON Pointer of at most ${LEVELS_MAX} levels${alsoAllows === undefined ? '' : `, ${alsoAllows}`}, header:name or =text, or a sum of these with " + " between`,
+            `must be a JSON Pointer of at most ${LEVELS_MAX} levels${alsoAllows === undefined ? '' : `, ${alsoAllows}`}, header:name, query:name or =text, or a sum of these with " + " between`,
           ),
           v.check(
             (place) => partsOf(place).length <= PARTS_MAX,
@@ -182,7 +182,7 @@ export const HookMap = v.pipe(
     ),
   }),
   v.description(
-    'Where the members of an activity are. A place is a JSON Pointer into the body, in which `name[member=value]` leads to an element of a list; `header:name`; `=text`, for a text that is always the same; or a sum such as `/first + /last`. The first place that leads to a text or a number wins. Blanks and placeholders such as `N/A` are passed over. Members given replace those of the preset.',
+    'Where the members of an activity are. A place is a JSON Pointer into the body, in which `name[member=value]` leads to an element of a list; `header:name`; `query:name`; `=text`, for a text that is always the same; or a sum such as `/first + /last`. The first place that leads to a text or a number wins; of a list of texts, the first that is usable. Blanks and placeholders such as `N/A` are passed over. Members given replace those of the preset.',
   ),
 )
 export type HookMap = v.InferOutput<typeof HookMap>

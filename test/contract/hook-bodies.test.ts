@@ -235,7 +235,7 @@ overStores(
         t.equal((await send(hook.path + query, body, headers)).status, 200)
         const { lastWarning } = await until('it is received', async () => {
           const now = await read(hook)
-          return now.lastReceivedAt && now
+          return now.lastReceivedAt ? now : null
         })
         const json = {
           body,

@@ -165,6 +165,57 @@ const ARRAYS: readonly Mapping[] = [
   { map: { email: ['/items/1/0'] }, body: [0, [ADA]], logged: { email: ADA } },
 ]
 
+const base64 = (value: unknown, encoding: 'base64' | 'base64url' = 'base64') =>
+  Buffer.from(JSON.stringify(value)).toString(encoding)
+const person = { user: { email: ADA, name: 'Ada "A" Lovelace' } }
+const nested = (levels: number): unknown =>
+  levels === 0 ? person : { in: JSON.stringify(nested(levels - 1)) }
+const IN_TEXT: readonly Mapping[] = [
+  {
+    map: { email: ['/Message/mail/to/0'] },
+    body: { Message: JSON.stringify({ mail: { to: [ADA] } }) },
+    logged: { email: ADA },
+  },
+  {
+    map: { email: ['/message/data/user/email'] },
+    body: { message: { data: base64(person) } },
+    logged: { email: ADA },
+  },
+  {
+    map: { email: ['/data/user/email'] },
+    body: { data: base64(person, 'base64url') },
+    logged: { email: ADA },
+  },
+  { map: { name: ['/in/in/in/user/name'] }, body: nested(3), logged: { name: 'Ada "A" Lovelace' } },
+  { map: { name: ['/in/in/in/in/user/name'] }, body: nested(4), logged: { name: null } },
+  {
+    map: { email: ['/list[type=b]/value'] },
+    body: { list: JSON.stringify([{ type: 'b', value: ADA }]) },
+    logged: { email: ADA },
+  },
+  { map: { email: ['/0/email'] }, body: [JSON.stringify({ email: ADA })], logged: { email: ADA } },
+  { map: { email: ['/user/email'] }, body: JSON.stringify(person), logged: { email: ADA } },
+  { map: { email: ['/a/b'] }, body: { a: '{"b":' }, logged: { email: null } },
+  { map: { email: ['/a/b', '/a'] }, body: { a: `eyJ${ADA}` }, logged: { email: `eyJ${ADA}` } },
+  { map: { name: ['/a'] }, body: { a: '[1] Ada' }, logged: { name: '[1] Ada' } },
+]
+
+const LISTS: readonly Mapping[] = [
+  { map: { email: ['/email'] }, body: { email: [ADA] }, logged: { email: ADA } },
+  {
+    map: { email: ['/email'] },
+    body: { email: ['', 'N/A', 'none@', ADA, 'bob@x.example'] },
+    logged: { email: ADA },
+  },
+  {
+    map: { name: ['/names + /last'] },
+    body: { names: [null, ' ', 'Ada'], last: 'Lovelace' },
+    logged: { name: 'Ada Lovelace' },
+  },
+  { map: { name: ['/name', '/other'] }, body: { name: [], other: 'Ada' }, logged: { name: 'Ada' } },
+  { map: { name: ['/name'] }, body: { name: [{ first: 'Ada' }] }, logged: { name: null } },
+]
+
 const MAPPINGS: readonly { promise: string; mappings: readonly Mapping[] }[] = [
   { promise: 'a place may lead to the element of a list that has a certain value', mappings: ELEMENTS },
   { promise: 'a sum leaves out what is missing, and is missing if only constants are left', mappings: SUMS },
@@ -178,6 +229,11 @@ const MAPPINGS: readonly { promise: string; mappings: readonly Mapping[] }[] = [
   { promise: 'a header is read as UTF-8 if it can be, else as Latin-1', mappings: HEADERS },
   { promise: 'a time is read in every notation that is unambiguous', mappings: TIMES },
   { promise: 'places lead into an array as it is sent, and as it is stored', mappings: ARRAYS },
+  {
+    promise: 'a place goes on in a text that holds JSON or base64 of it, three levels deep',
+    mappings: IN_TEXT,
+  },
+  { promise: 'of a list of texts the first usable one counts', mappings: LISTS },
 ]
 
 overStores(
@@ -293,9 +349,66 @@ overStores(
       t.equal((await logs()).length, 10)
     })
 
+    t.test('a place may be a parameter of the query; without a body the query is the payload', async (t) => {
+      const { create, send, logs, deliver, read, readOnceSet } = await openHooks(t, kind)
+      const map = {
+        email: ['/email', 'query:e-mail'],
+        name: ['=Dr. + query:Last', '/name'],
+        idempotencyKey: ['sha256'],
+      }
+      const { path } = await create({ verify: { token: true }, map })
+      const logged = async (query: string, body = '', headers = {}) => {
+        t.equal((await send(`${path}?${query}`, body, headers)).status, 200)
+        return (await logs())[0]
+      }
+      const mailed = { email: ADA, name: 'Dr. Lovelace', payload: { a: 1 } }
+      t.match(await logged('e-mail=ada%40x.example&last=Lovelace', '{"a":1}'), mailed)
+      t.match(await logged('e-mail=&e-mail=ada@x.example', '{"a":2}'), { email: ADA, name: null })
+      t.match(await logged('email=ada%40x.example&name=Zo%C3%AB+A'), {
+        email: ADA,
+        name: 'Zoë A',
+        payload: { email: ADA, name: 'Zoë A' },
+      })
+      t.match(await logged('EMAIL=ada@x.example&Last=L'), { email: ADA, name: 'Dr. L' })
+      t.equal((await logs()).length, 4, 'the hash is that of the query')
+      const signed = await create({ map: { ...map, name: [] } })
+      const delivered = await deliver({ path: `${signed.path}?email=ada@x.example` }, '')
+      t.equal(delivered.status, 200)
+      t.match((await logs())[0], { email: null, payload: { body: '' } }, 'the query is not signed')
+      const unread = await create({ map: { email: ['/email'] } })
+      await deliver({ path: `${unread.path}?email=ada@x.example` }, '')
+      t.match(await readOnceSet(unread, 'lastWarning'), { reason: /sent with a query, which no place reads/ })
+      t.equal((await read(signed)).map['email']?.[1], 'query:e-mail')
+    })
+
+    t.test('a field of a form that came several times gives its first usable text', async (t) => {
+      const { create, send, logs } = await openHooks(t, kind)
+      const { path } = await create({ verify: { token: true }, map: MAP })
+      const form = { 'content-type': 'application/x-www-form-urlencoded' }
+      for (const body of [
+        `email=&email=${ADA}`,
+        `email=n%2Fa&email=Berlin&email=${ADA}`,
+        `Email=&Email=${ADA}`,
+      ]) {
+        await send(path, body, form)
+        t.match((await logs())[0], { email: ADA }, body)
+      }
+    })
+
     t.test('400: a place that could not lead anywhere, or has too many parts', async (t) => {
       const { call } = await openHooks(t, kind)
-      const leadingNowhere = ['name', '=', '= ', 'header:', 'header:é', '/a + =', 'sha256', '/~2']
+      const leadingNowhere = [
+        'name',
+        '=',
+        '= ',
+        'query:',
+        'query:a b',
+        'header:',
+        'header:é',
+        '/a + =',
+        'sha256',
+        '/~2',
+      ]
       const tooDeep = '/a'.repeat(17)
       const tooManyParts = [Array(11).fill('/a').join(' + '), Array(100).fill('=a').join(' + ')]
       for (const place of [...leadingNowhere, tooDeep, ...tooManyParts]) {

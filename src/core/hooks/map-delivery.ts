@@ -15,7 +15,7 @@ import type { ShareLoop } from '../ports/world.ts'
 import { normalizedTexts } from '../prospects/identifiers.ts'
 import { isPlaceholder } from '../prospects/placeholders.ts'
 import { type Delivery, headerIn } from './delivery.ts'
-import { type Document, documentOf, jsonDocument, type Warn, written } from './read-body.ts'
+import { type Document, documentOf, inStringDocument, jsonDocument, type Warn, written } from './read-body.ts'
 import { vendorTimeMs } from './vendor-time.ts'
 
 /** An activity as a delivery describes it. */
@@ -33,10 +33,10 @@ export type MappedActivity = {
 /** What a place of a member has, and the parts of that place. */
 type Found = { readonly text: string; readonly parts: readonly string[] }
 type Member = keyof HookMap
-/** The text at a part of a place, if there is one. */
-type Read = (part: string) => string | undefined
-/** The text at a place, by its parts. */
-type Lookup = (parts: readonly string[]) => string | undefined
+/** The text at a part of a place, if there is one; the texts of a list, in order of preference. */
+type Read = (part: string) => readonly string[]
+/** The same at a place, by its parts. */
+type Lookup = (parts: readonly string[]) => readonly string[]
 
 type MapperOptions = {
   readonly tenantId?: string
@@ -55,20 +55,20 @@ export const mapperOf = (
   const pointers = [...places.values()].flat(2).filter(isPointer)
   const tree = pointerTree(pointers)
   const wholeTree = each === null ? tree : pointerTree([...pointers, each])
-  const find = (member: Member, textOf: Lookup, nowMs: number, warn: Warn): Found | undefined => {
+  const find = (member: Member, textsOf: Lookup, nowMs: number, warn: Warn): Found | undefined => {
     let kept: Found | undefined
     let unusable: readonly string[] | undefined
-    for (const parts of places.get(member) ?? []) {
-      const text = textOf(parts)
-      const value = text && memberOf(member, text, nowMs)
-      if (text && !value && !isLeftover(text)) unusable ??= parts
-      if (!value) continue
-      const found = { text: value, parts }
-      // A text that is no address, such as the answer to another question, yields to one.
-      if (member === 'email' && normalizedTexts({ email: value }).email === null) {
-        if (!isPlaceholder(value)) kept ??= found
-      } else if (!isMissing(member, value)) return found
-    }
+    for (const parts of places.get(member) ?? [])
+      for (const text of textsOf(parts)) {
+        const value = text && memberOf(member, text, nowMs)
+        if (text && !value && !isLeftover(text)) unusable ??= parts
+        if (!value) continue
+        const found = { text: value, parts }
+        // A text that is no address, such as the answer to another question, yields to one.
+        if (member === 'email' && normalizedTexts({ email: value }).email === null) {
+          if (!isPlaceholder(value)) kept ??= found
+        } else if (!isMissing(member, value)) return found
+      }
     if (member === 'occurredAt' && unusable) warn(`has a time that cannot be used at ${unusable.join(' + ')}`)
     return kept
   }
@@ -92,10 +92,11 @@ export const mapperOf = (
     warn: Warn = () => {},
     whole = documentOf(delivery, each, warn),
   ): MappedActivity[] | Promise<MappedActivity[]> => {
-    const found = findInJson(whole.textFor(wholeTree), wholeTree)
+    const found = findInJson(whole.textFor(wholeTree), wholeTree, TEXTS_MAX)
     const inBody = readerOf(found)
-    const inWhole: Read = (part) => (isPointer(part) ? inBody(part) : readOutside(part, delivery))
-    const ofWhole = (member: Member) => find(member, (parts) => textAt(parts, inWhole), nowMs, warn)
+    const outside = outsideOf(delivery)
+    const inWhole: Read = (part) => (isPointer(part) ? inBody(part) : outside(part))
+    const ofWhole = (member: Member) => find(member, (parts) => textsAt(parts, inWhole), nowMs, warn)
     const elements = each === null ? undefined : elementsIn(found(each), warn)
     if (!elements) return [activityOf(whole, ofWhole)]
     // Once for all elements.
@@ -103,12 +104,12 @@ export const mapperOf = (
     const lookups = elements.map((text) => ({ tenantId, text }))
     return eachInTurn(shareLoop, lookups, ({ text }, i) => {
       const element = elementOf(text)
-      const inElement = readerOf(findInJson(element.textFor(tree), tree))
+      const inElement = readerOf(findInJson(element.textFor(tree), tree, TEXTS_MAX))
       const read: Read = (part) => (isPointer(part) ? inElement(part) : inWhole(part))
-      const isOwn = (part: string) => isPointer(part) && inElement(part) !== undefined
+      const isOwn = (part: string) => isPointer(part) && inElement(part).length > 0
       return activityOf(element, (member) => {
-        const ownText = (parts: readonly string[]) => (parts.some(isOwn) ? textAt(parts, read) : undefined)
-        const own = find(member, ownText, nowMs, warn)
+        const ownTexts = (parts: readonly string[]) => (parts.some(isOwn) ? textsAt(parts, read) : NONE)
+        const own = find(member, ownTexts, nowMs, warn)
         if (own !== undefined) return own
         const { found } = ofAll(member)
         const isKey = found !== undefined && member === 'idempotencyKey'
@@ -121,12 +122,38 @@ export const mapperOf = (
 /** The place that stands for the hash of the body. */
 const BODY_HASH = 'sha256'
 const isPointer = (part: string) => part === '' || part.startsWith('/')
-/** The hash of the body, or a header. Node reads headers as Latin-1; if they are valid UTF-8, the sender meant UTF-8. */
-const readOutside = (part: string, delivery: Delivery): string | undefined => {
-  if (part === BODY_HASH) return hash('sha256', delivery.body, 'base64url')
-  const header = headerIn(delivery, part.slice('header:'.length).toLowerCase())
-  const bytes = Buffer.from(header ?? '', 'latin1')
-  return isUtf8(bytes) && bytes.toString('latin1') === header ? bytes.toString() : header
+/** How many texts a pointer may enter, one within another, if they hold JSON. */
+const TEXTS_MAX = 3
+const NONE: readonly string[] = []
+
+/** Texts at a place. Of a sum there is one: its parts are the first texts that are usable. */
+const textsAt = (parts: readonly string[], read: Read): readonly string[] => {
+  const [only = ''] = parts
+  if (parts.length === 1 && !only.startsWith('=')) return read(only)
+  const sum = textAt(parts, (part) => read(part).find((text) => !isLeftover(text)))
+  return sum === undefined ? NONE : [sum]
+}
+
+/** The hash of the body, a header, or the parameters of the query that have a name. */
+const outsideOf = (delivery: Delivery): Read => {
+  let query: readonly (readonly [string, string])[] | undefined
+  return (part) => {
+    if (part === BODY_HASH) return [hash('sha256', delivery.body, 'base64url')]
+    const name = part.slice(part.indexOf(':') + 1)
+    if (!part.startsWith('query:')) return headerTexts(delivery, name.toLowerCase())
+    query ??= [...new URLSearchParams(delivery.query)]
+    const exact = query.filter(([other]) => other === name)
+    const same = exact.length > 0 ? exact : query.filter(([other]) => isSameName(other, name))
+    return same.map(([, text]) => text)
+  }
+}
+const isSameName = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
+/** Node reads headers as Latin-1; if they are valid UTF-8, the sender meant UTF-8. */
+const headerTexts = (delivery: Delivery, name: string): readonly string[] => {
+  const header = headerIn(delivery, name)
+  if (header === undefined) return NONE
+  const bytes = Buffer.from(header, 'latin1')
+  return [isUtf8(bytes) && bytes.toString('latin1') === header ? bytes.toString() : header]
 }
 /** Whether a text is a placeholder, so that the next place is looked at. A name or a type may be a word such as `guest` or `test`. */
 const isMissing = (member: Member, text: string): boolean => {
@@ -141,7 +168,9 @@ const joined = (first: string, second: string): string => {
   return fitsMember('idempotencyKey', whole) ? whole : `${sha256(first)}:${second}`
 }
 const elementOf = (text: string): Document =>
-  jsonDocument(text) ?? written({ body: text.startsWith('"') ? JSON.parse(text) : text })
+  jsonDocument(text) ??
+  inStringDocument(text) ??
+  written({ body: text.startsWith('"') ? JSON.parse(text) : text })
 
 /** The elements, if there is an array of at most 1,000. */
 const elementsIn = (array = '', warn: Warn): readonly string[] | undefined => {
@@ -154,14 +183,21 @@ const elementsIn = (array = '', warn: Warn): readonly string[] | undefined => {
 
 /** A longer text fits no member, however it is escaped. */
 const JSON_LENGTH_MAX = 6 * 2 * MEMBER_LENGTH_MAX + 2
+/** How many elements of a list of texts are tried. */
+const TRIED_MAX = 100
 const readerOf =
   (found: ReturnType<typeof findInJson>): Read =>
   (place) => {
     const json = found(place) ?? ''
-    if (json.length > JSON_LENGTH_MAX) return undefined
-    if (json.startsWith('"')) return JSON.parse(json)
-    return /^[-\d]/.test(json) ? json : undefined
+    if (json.length > JSON_LENGTH_MAX) return NONE
+    if (json.startsWith('"')) return [JSON.parse(json)]
+    if (json.startsWith('[')) return textsIn(json)
+    return /^[-\d]/.test(json) ? [json] : NONE
   }
+const textsIn = (array: string): readonly string[] => {
+  const { elements } = elementsFrom(array, 0, TRIED_MAX) ?? { elements: [] }
+  return elements.filter((json) => json.startsWith('"')).map((json) => JSON.parse(json))
+}
 
 /** A text as a member of an activity; null if it does not fit, and so counts as missing. */
 const memberOf = (member: Member, text: string, nowMs: number): string | null => {

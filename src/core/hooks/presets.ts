@@ -200,7 +200,7 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
 }
 
 /** Not the blanks of a sum, or within a place. */
-const BETWEEN = /(?<! \+)\s+(?=\/|header:)/
+const BETWEEN = /(?<! \+)\s+(?=\/|header:|query:)/
 
 const presetOf = ({ hmac, headerPrefixes, each, handshake, ...places }: Row): Preset => ({
   ...(hmac && { hmac }),

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
 import type { PointerTree } from '../../json/find-in-json.ts'
-import { jsonDepth } from '../../json/is-json.ts'
-import { NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
+import { jsonDepth, objectOrArrayIn } from '../../json/is-json.ts'
+import { NESTING_MAX } from '../../json/raw-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { orNull } from '../engine/or-null.ts'
 import { type Delivery, headerIn } from './delivery.ts'
@@ -29,7 +29,11 @@ export const collectWarnings = (body: string) => {
 }
 
 /** A delivery whose body was inflated, or why it was not. */
-export type Inflated = Delivery & { readonly unread?: string }
+export type Inflated = Delivery & {
+  readonly unread?: string
+  /** Whether the body is the query. */
+  readonly isQuery?: true
+}
 /** Maximum size of an inflated body, unless the delivery names another. */
 const BYTES_MAX = 1_048_576
 const INFLATES: Readonly<Record<string, (bytes: Uint8Array, options: ZlibOptions) => Buffer>> = {
@@ -54,6 +58,13 @@ export const inflated = (delivery: Delivery): Inflated => {
   return { ...delivery, unread }
 }
 
+/** Without a body, the query is what was sent: a form. */
+export const queryAsBody = (delivery: Inflated): Inflated => {
+  if (!delivery.query || delivery.body.length > 0) return delivery
+  const headers = { ...delivery.headers, 'content-type': 'application/x-www-form-urlencoded' }
+  return { ...delivery, headers, body: Buffer.from(delivery.query), isQuery: true }
+}
+
 const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
 const MULTIPART = /^\s*multipart\/form-data\s*(;|$)/i
 /** What the name of a field begins with: no object or array does. */
@@ -76,7 +87,7 @@ export const documentOf = (delivery: Inflated, each: string | null, warn: Warn):
   if (form) return formDocument(form)
 
   const { text, encoding, isGuessed } = decoded(body, charset)
-  const json = jsonDocument(text) ?? (each === '' ? linesDocument(text) : null)
+  const json = jsonDocument(text) ?? inStringDocument(text) ?? (each === '' ? linesDocument(text) : null)
   const isText = encoding === 'utf-8' || !isGuessed || TEXT_TYPE.test(type)
   if (isGuessed && (json || isText)) warn(guessedAs(encoding))
   if (json) return json
@@ -103,15 +114,9 @@ export const jsonDocument = (body: string): Document | null => {
   const payload = { rawJson: isObject ? text : `{"items":${text}}` }
   return { payload: () => payload, textFor: () => text }
 }
-/** The JSON of an object or an array, without blanks around it; null if it is neither, or if nested too deep. */
-const objectOrArrayIn = (body: string): string | null => {
-  const begin = skipBlanks(body, 0)
-  const isObject = body[begin] === '{'
-  if (!isObject && body[begin] !== '[') return null
-  const depth = jsonDepth(body)
-  if (depth === null || depth + (isObject ? 0 : 1) > NESTING_MAX) return null
-  return body.slice(begin, body.lastIndexOf(isObject ? '}' : ']') + 1)
-}
+/** The JSON in a string: some programs encode twice. */
+export const inStringDocument = (text: string): Document | null =>
+  /^\s*"/.test(text) ? jsonDocument(orNull(() => String(JSON.parse(text))) ?? '') : null
 /** Lines of JSON objects as an array. No text in JSON contains a line end. */
 const linesDocument = (text: string): Document | null =>
   jsonDocument(`[${text.replace(/\}[ \t]*\r?\n[ \t\r\n]*\{/g, '},{')}]`)
@@ -139,29 +144,31 @@ const formDocument = (fields: readonly Field[]): Document => {
   }
 }
 
+/** In how many fields members are looked for that are no fields: vendors that send JSON in a form use one. */
+const OPENED_MAX = 10
+
 /**
- * The fields as JSON in which pointers enter a field that holds JSON, and find the members of its object among the fields,
- * too: some vendors send the whole message in one field, `payload`. Checking that a field is JSON takes time, so a field is
- * opened only if a pointer may lead into it. Null if none is opened.
+ * The fields as JSON in which pointers find also a field by its name in another case, and a member of an object in a field:
+ * some vendors send the whole message in one field, `payload`. Null if every pointer leads to a field under its exact name,
+ * as in most forms: the rest takes time.
  */
 const openedForm = (values: ReadonlyMap<string, unknown>, { root }: PointerTree): string | null => {
-  const isEachAField = [...root.names.keys()].every((name) => values.has(name))
-  const opened = new Map<string, string>()
-  for (const [name, value] of values) {
-    if (typeof value !== 'string') continue
-    const mayHaveMembers = !isEachAField && value.trimStart().startsWith('{')
-    const json = root.names.has(name) || mayHaveMembers ? objectOrArrayIn(value) : null
-    if (json !== null) opened.set(name, json)
-  }
-  if (opened.size === 0) return null
-  const own = [...values].map(
-    ([name, value]) => `${JSON.stringify(name)}:${opened.get(name) ?? JSON.stringify(value)}`,
-  )
-  const objects = [...opened.values()].filter((json) => json.startsWith('{'))
-  const members = objects.map((json) => json.slice(1, -1)).filter((text) => text.trim() !== '')
+  const missing = [...root.names.keys()].filter((name) => !values.has(name))
+  if (missing.length === 0) return null
+  const inOtherCase = new Map([...values].map(([name, value]) => [name.toLowerCase(), value]))
+  const renamed = missing.flatMap((name) => {
+    const value = inOtherCase.get(name.toLowerCase())
+    return value === undefined ? [] : [memberText(name, value)]
+  })
+  const members = [...values.values()]
+    .filter((value) => typeof value === 'string' && /^\s*\{\s*[^\s}]/.test(value))
+    .slice(0, OPENED_MAX)
+    .flatMap((value) => objectOrArrayIn(String(value))?.slice(1, -1) ?? [])
+  const own = [...values].map(([name, value]) => memberText(name, value))
   // The last of several members with the same name counts: a field of the form, then the first field that has it.
-  return `{${[...members.reverse(), ...own]}}`
+  return renamed.length + members.length === 0 ? null : `{${[...members.reverse(), ...renamed, ...own]}}`
 }
+const memberText = (name: string, value: unknown) => `${JSON.stringify(name)}:${JSON.stringify(value)}`
 
 /** The fields of an encoded form, as browsers read it; null if there are too many. */
 const fieldsIn = (body: Buffer, charset: string | undefined, warn: Warn): Field[] | null => {

@@ -13,7 +13,7 @@ import { rulesOf } from './hook-rules.ts'
 import { hashOfToken, isEqual } from './hook-secret.ts'
 import type { HookTools } from './hook-tools.ts'
 import { type MappedActivity, mapperOf } from './map-delivery.ts'
-import { documentOf, type Inflated, inflated, type Warn } from './read-body.ts'
+import { documentOf, type Inflated, inflated, queryAsBody, type Warn } from './read-body.ts'
 import { trapOf } from './trap.ts'
 import { MISMATCH, verifierOf } from './verify.ts'
 
@@ -36,6 +36,9 @@ export const readyHook = (
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
   /** Where a person should be named; empty if activities without one are as they should be. */
   const personPlaces = unidentified === 'new' ? [...(map.email ?? []), ...(map.externalId ?? [])] : []
+  const readsQuery = Object.values(map).some((places) => /(^| \+ )query:/m.test(places?.join('\n') ?? ''))
+  /** What is outside of the signed text does not become an activity by itself. */
+  const coversQuery = !hmac || hmac.template.includes('{url}')
   const mapped = mapperOf(map, each, { tenantId, shareLoop })
   /** With the names of headers that the preset expects. */
   const renamed = (delivery: Delivery): Delivery => {
@@ -109,7 +112,8 @@ export const readyHook = (
         plain ??= inflated(sent)
         return plain
       }
-      return { refusal: verify ? refusalOf(verify, sent, delivery, nowMs) : null, delivery }
+      const refusal = verify ? refusalOf(verify, sent, delivery, nowMs) : null
+      return { refusal, delivery: () => (coversQuery ? queryAsBody(delivery()) : delivery()) }
     },
     /** An unsigned ping, with nothing to store. */
     isPing: ({ body }: Delivery): boolean =>
@@ -142,7 +146,8 @@ export const readyHook = (
         await shareLoop(tenantId, true)
       }
       const sender = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
-      if (delivery.query && delivery.body.length > 0) warn('was sent with a query, which no place reads')
+      if (delivery.query && !delivery.isQuery && !readsQuery)
+        warn('was sent with a query, which no place reads')
       const activities = await mapped(delivery, nowMs, warn, whole)
       if (personPlaces.length > 0) warnOfUnidentified(activities, personPlaces, warn)
       return activities.map((activity) => ({ ...keyed(identified(activity)), ...sender }))

@@ -9,20 +9,17 @@ const formOf = (fields: Readonly<Record<string, string>>, places: readonly strin
   const document = documentOf({ headers, body, method: 'POST', url: null }, null, () => {})
   const tree = pointerTree(places)
   const text = document.textFor(tree)
-  return { payload: JSON.parse(document.payload().rawJson), text, find: findInJson(text, tree) }
+  return { payload: JSON.parse(document.payload().rawJson), text, find: findInJson(text, tree, 3) }
 }
 
 t.test('a field of a form that holds JSON is opened only if a place leads into it', async (t) => {
   const fields = { email: 'ada@example.com', order: '{"id":7}', list: '[[[1]]]', other: '[[[2]]]' }
   const form = formOf(fields, ['/email', '/order/id', '/list/0'])
   t.strictSame(JSON.parse(form.text), {
-    id: 7,
-    email: 'ada@example.com',
-    order: { id: 7 },
-    list: [[[1]]],
-    other: '[[[2]]]',
+    ...fields,
   })
   t.equal(form.find('/order/id'), '7')
+  t.equal(form.find('/list/0'), '[[1]]')
   t.strictSame(form.payload, fields, 'all are stored as they were sent')
 })
 
@@ -41,4 +38,19 @@ t.test('a place enters the list of a field by a selector', async (t) => {
   const fields = { email: '', answers: '[{"id":"a","text":"1"},{"id":"b","text":"2"}]' }
   const place = '/answers[id=b]/text'
   t.equal(formOf(fields, [place]).find(place), '"2"')
+})
+
+t.test('members are looked for in the first ten fields that hold an object, and in no more', async (t) => {
+  const fields = Object.fromEntries(Array.from({ length: 999 }, (_, i) => [`f${i}`, `{"m${i}":"v${i}"}`]))
+  const form = formOf({ empty: '{ }', ...fields }, ['/m9', '/m10'])
+  t.equal(form.find('/m9'), '"v9"')
+  t.equal(form.find('/m10'), undefined)
+})
+
+t.test('a field is found by its name in another case, unless one has the exact name', async (t) => {
+  const found = (fields: Readonly<Record<string, string>>) => formOf(fields, ['/email']).find('/email')
+  t.equal(found({ Email: 'ada@example.com' }), '"ada@example.com"')
+  t.equal(found({ EMAIL: 'other@example.com', email: 'ada@example.com' }), '"ada@example.com"')
+  t.equal(found({ Email: 'ada@example.com', meta: '{"email":"meta@example.com"}' }), '"ada@example.com"')
+  t.strictSame(formOf({ Email: 'ada@example.com' }, ['/email']).payload, { Email: 'ada@example.com' })
 })
