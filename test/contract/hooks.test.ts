@@ -198,6 +198,58 @@ overStores(
       t.equal((await logs()).length, 2)
     })
 
+    t.test('a GET with a person in its query is a delivery like a form', async (t) => {
+      const { create, send, logs, readOnceSet } = await openHooks(t, kind)
+      const map = { email: ['/email'], externalId: ['query:msisdn'], idempotencyKey: ['/id'] }
+      const hook = await create({ verify: { token: true }, map, trap: 'website' })
+      const get = (query: string, headers = {}, method = 'GET') =>
+        send(`${hook.path}?${query}`, '', headers, method)
+
+      for (const [query, logged] of [
+        [
+          'email=ada%40example.com&n=1',
+          { email: 'ada@example.com', payload: { email: 'ada@example.com', n: '1' } },
+        ],
+        ['MSISDN=%2B4917012345', { externalId: '+4917012345', email: null }],
+        ['email=&Email=x&email=ada@example.com', { email: 'ada@example.com' }],
+      ] as const) {
+        const { status, json } = await get(query)
+        t.match(
+          { status, json },
+          { status: 200, json: { prospectLogIds: [/^prospectlog_/], replayed: false } },
+        )
+        t.match((await logs())[0], logged, query)
+      }
+      t.equal((await get('email=ada@example.com&id=7')).json.replayed, false)
+      t.equal((await get('email=ada@example.com&id=7')).json.replayed, true, 'a reload')
+      t.match((await get('email=ada@example.com&website=x')).json, { replayed: false })
+      t.equal((await logs()).length, 4, 'a trapped one is not stored')
+
+      for (const query of ['utm_source=x', 'email=', 'email=n%2Fa', 'e=ada@example.com']) {
+        const refused = await get(query)
+        t.equal(refused.status, 400, query)
+        t.match(refused.json, { code: 'invalid_request', detail: /no email or ID .* method="post"/ })
+      }
+      const page = await get('name=Ada', { accept: 'text/html' })
+      t.match(page, { status: 400, headers: { 'content-type': /html/ }, text: /method=&quot;post&quot;/ })
+      const unmapped = await create({ verify: { token: true } })
+      t.equal((await send(`${unmapped.path}?email=ada@example.com`, '', {}, 'GET')).status, 400)
+      t.match(await readOnceSet(unmapped, 'lastRefusal'), { reason: /method="post"/ })
+
+      for (const headers of [
+        { 'sec-purpose': 'prefetch;prerender' },
+        { purpose: 'prefetch' },
+        { 'x-moz': 'prefetch' },
+        { 'x-purpose': 'preview' },
+      ])
+        t.match(await get('email=ada@example.com', headers), { status: 425, text: '' })
+      t.match(await get('email=ada@example.com', {}, 'HEAD'), { status: 200, text: '' })
+      for (const method of ['GET', 'HEAD']) t.match(await get('', {}, method), { status: 200, text: '' })
+      const signed = await create({ map })
+      t.match(await send(`${signed.path}?email=ada@example.com`, '', {}, 'GET'), { status: 200, text: '' })
+      t.equal((await logs()).length, 4)
+    })
+
     t.test('a tenant has at most 100 hooks', async (t) => {
       const { call, create } = await openHooks(t, kind)
       const json = { source: 'one too many', verify: { token: true } }

@@ -61,11 +61,14 @@ export const receiveOver = (deps: Deps) => {
     logFields.tenantId = tenantId
     logFields.hookId = hookId
     Object.assign(headers, corsOf(hook, request))
-    if (isForBrowsers && request.method === 'POST') limitForms(hookId, request.address)
+    const isForm = request.method === 'GET' && query !== '' && hook.takesQueries
+    const isSent = request.method === 'POST' || isForm
+    if (isForm && isPrefetch(request)) return TOO_EARLY
+    if (isForBrowsers && isSent) limitForms(hookId, request.address)
     const limitRate = () => rateLimit?.({ tenantId, apiKeyId: hookId, scopes: [] }, headers)
     if (hook.isSuspended) limitRate()
     requireActiveTenant(hook)
-    if (request.method !== 'POST') return plain(hook.answerToGet(new URLSearchParams(query)))
+    if (!isSent) return plain(hook.answerToGet(new URLSearchParams(query)))
     const findAgain = () => receiver.find(hookId, token)
     const slot = admission.arrive(tenantId)
     try {
@@ -138,6 +141,14 @@ const deliveryOf = (request: ApiRequest, body: Uint8Array, publicUrl: string | n
 /** Redirects the browser to a page. */
 const seeOther = (location: string): ApiResponse => ({ status: 303, headers: { location }, body: '' })
 
+/** Whether a browser only guesses that the address will be opened. */
+const isPrefetch = (request: ApiRequest): boolean =>
+  ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
+    /\bpre(fetch|render|view)\b/i.test(headerOf(request, name) ?? ''),
+  )
+/** Browsers use no prefetched answer with such a status, and send the form once it is really sent. */
+const TOO_EARLY: ApiResponse = { status: 425, headers: {}, body: '' }
+
 /** CORS headers that let a page of another origin read the answer. */
 const corsOf = ({ origins }: Pick<ReadyHook, 'origins'>, request: ApiRequest): Headers => {
   if (origins.length === 0) return {}
@@ -161,7 +172,7 @@ export const preflightOver =
     return 'access-control-allow-origin' in allowed ? { ...allowed, ...PREFLIGHT } : allowed
   }
 const PREFLIGHT: Headers = {
-  'access-control-allow-methods': 'POST',
+  'access-control-allow-methods': 'GET, POST',
   'access-control-allow-headers': 'content-type',
   'access-control-max-age': '7200',
 }

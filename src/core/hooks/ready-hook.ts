@@ -94,6 +94,8 @@ export const readyHook = (
     origins,
     /** As it can be sent in a header. */
     redirectTo: redirectTo === null ? null : new URL(redirectTo).href,
+    /** Whether a GET with a query is a delivery: a form without `method="post"`, or a sender that can do nothing else. */
+    takesQueries: !hmac,
     isForBrowsers: redirectTo !== null || trap !== null || origins.length > 0,
     /** Whether the token is valid. A hook with signatures has no token. */
     isAddressedBy: (token: string | undefined, nowMs: number): boolean => {
@@ -156,16 +158,18 @@ export const readyHook = (
 }
 const NO_KEY = 'The secret of a hook cannot be decrypted: is SECRETS_KEY the key that encrypted it?'
 
+/** Whether no person is named; a hook may have one person for all such activities. */
+export const isUnidentified = (activity: MappedActivity & { readonly isShared?: true }): boolean => {
+  const { email, externalId } = normalizedTexts(activity)
+  return activity.isShared === true || (email === null && externalId === null)
+}
+
 /** Warns of activities without a person, although places are mapped: usually a place is wrong, or the form has changed. */
 const warnOfUnidentified = (
   activities: readonly MappedActivity[],
   places: readonly string[],
   warn: Warn,
 ): void => {
-  const isUnidentified = (activity: MappedActivity) => {
-    const { email, externalId } = normalizedTexts(activity)
-    return email === null && externalId === null
-  }
   const count = activities.filter(isUnidentified).length
   if (count === 0) return
   const which = activities.length === 1 ? '' : ` in ${count} of its ${activities.length} elements`

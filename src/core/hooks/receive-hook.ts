@@ -10,7 +10,7 @@ import { type Delivery, loopIn, multiplicationIn } from './delivery.ts'
 import { hookNotFound } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
 import { collectWarnings } from './read-body.ts'
-import { type ReadyHook, readyHook } from './ready-hook.ts'
+import { isUnidentified, type ReadyHook, readyHook } from './ready-hook.ts'
 import { warnAboutKeys } from './warn-about-keys.ts'
 
 /** The result of a delivery. */
@@ -112,7 +112,8 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
 
     /**
      * Verifies a delivery and logs it. Another body under the same idempotency key is a replay, because vendors change counters
-     * between attempts. Refuses `invalid_signature`, `loop_detected`, `unavailable`.
+     * between attempts. Refuses `invalid_signature`, `loop_detected`, `unavailable`, and `invalid_request` for a GET that identifies no
+     * one.
      */
     receive: async (hook: ReadyHook, received: Delivery, steps: Steps = {}): Promise<Received> => {
       const now = clock()
@@ -138,6 +139,11 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
         markSeen(hook, { refusedMs: now, refusal: multiplication })
         return refuse('loop_detected', multiplication)
       }
+      // Anything may follow a link or read an address again: only a query with a person in it is meant as a delivery.
+      if (received.method === 'GET' && activities.every(isUnidentified)) {
+        markSeen(hook, { refusedMs: now, refusal: NO_ONE_IN_QUERY })
+        return refuse('invalid_request', NO_ONE_IN_QUERY)
+      }
       const outcomes = await logAll({
         inputs: activities,
         prepare: (activity) => activity,
@@ -162,6 +168,9 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
   }
 }
 export type HookReceiver = ReturnType<typeof receiveHooks>
+
+const NO_ONE_IN_QUERY =
+  'The query has no email or ID at a mapped place. If a form sent it, its tag needs method="post".'
 
 /** The result to return; null for a person who was erased. */
 const resultOf = (outcome: LoggedActivity | Error) => {

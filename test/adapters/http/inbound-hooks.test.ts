@@ -471,6 +471,8 @@ t.test(
       [200, 200, 429],
     )
     t.strictSame(await statuses(plain.path, '1.2.3.4', '1.2.3.4', '1.2.3.4'), [200, 200, 200])
+    const byGet = () => api({ method: 'GET', target: `${hook.path}?a=1`, address: '1.2.3.9', headers: {} })
+    for (const status of [400, 400, 429]) t.equal((await byGet()).status, status)
     const refused = await sent(hook.path, '1.2.3.4', 'text/html')
     t.match(refused, { status: 429, headers: { 'retry-after': '30', 'access-control-allow-origin': '*' } })
     t.match(refused.body, /This address has sent this form too often/)
