@@ -17,12 +17,16 @@ export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = 
   hmac: 'Another vendor that signs with HMAC-SHA256',
   'cal.com': 'Cal.com',
   calendly: 'Calendly',
+  dropbox: 'Dropbox',
   github: 'GitHub',
   hubspot: 'HubSpot',
   intercom: 'Intercom',
   'lemon-squeezy': 'Lemon Squeezy',
+  linkedin: 'LinkedIn',
   mailchimp: 'Mailchimp',
   meta: 'Meta',
+  'microsoft-graph': 'Microsoft Graph',
+  monday: 'monday.com',
   paddle: 'Paddle',
   shopify: 'Shopify',
   slack: 'Slack',
@@ -33,6 +37,7 @@ export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = 
   webflow: 'Webflow',
   woocommerce: 'WooCommerce',
   zendesk: 'Zendesk',
+  zoom: 'Zoom',
 }
 
 export const addressOfHook = ({ url, path: hookPath }: Hook): string => url ?? `${baseUrl()}${hookPath}`
@@ -50,7 +55,12 @@ export const kindOf = ({ verify }: Hook): string => {
 }
 
 /** Whether the address of a hook contains its secret. */
-const hasSecretAddress = ({ verify }: Hook): boolean => verify.token === true || verify.preset === 'mailchimp'
+const hasSecretAddress = ({ verify }: Hook): boolean =>
+  signsNothing(verify.preset ?? (verify.token ? 'token' : ''))
+
+/** Whether a choice of `VENDORS` needs no secret. */
+export const signsNothing = (vendor: string): boolean =>
+  ['token', 'mailchimp', 'microsoft-graph', 'monday'].includes(vendor)
 
 /** One hook: its address, whether it receives, its last delivery, and the resulting activity. */
 export const sourceView = async (hookId: string, signal: AbortSignal) => {

@@ -5,7 +5,7 @@ import { choice, field, openForm } from './dialog.ts'
 import { actions, addressOf, type Child, goTo, h, rowLink, type View, when } from './dom.ts'
 import { liveTable, row } from './lists.ts'
 import { gated, toCopy } from './notices.ts'
-import { addressOfHook, kindOf, sourceView, stateOf, VENDORS } from './source.ts'
+import { addressOfHook, kindOf, signsNothing, sourceView, stateOf, VENDORS } from './source.ts'
 
 /** All hooks, to which vendors and forms send; or one hook. */
 export const view: View = (place, signal) => (place.id ? sourceView(place.id, signal) : listView(signal))
@@ -88,7 +88,7 @@ const connectFields = () => {
   const adapt = (): void => {
     const vendor = vendors.querySelector('select')?.value ?? ''
     const hasPreset = vendor !== 'token' && vendor !== 'hmac'
-    secret.hidden = vendor === 'token' || vendor === 'mailchimp'
+    secret.hidden = signsNothing(vendor)
     redirectTo.hidden = vendor !== 'token'
     header.hidden = vendor !== 'hmac'
     prefix.hidden = vendor !== 'hmac'
@@ -124,7 +124,7 @@ const TRAP = 'website2'
 const addressShown = (vendor: string, address: string, hasTrap: boolean): readonly Child[] => {
   const isForm = vendor === 'token'
   const target = isForm ? 'into your form or script' : 'where the vendor asks for a webhook URL'
-  const isSecret = isForm || vendor === 'mailchimp'
+  const isSecret = signsNothing(vendor)
   return [
     h('p', `Paste this address ${target}.`),
     toCopy('Address', address),

@@ -88,7 +88,10 @@ export const createService = (options: ServiceOptions): Service => {
   }
 }
 
-const receiveHook = async (receiver: HookReceiver, { hookId, token, headers, body, url }: HookDelivery) => {
+const receiveHook = async (
+  receiver: HookReceiver,
+  { hookId, token, headers, body, url, method = 'POST' }: HookDelivery,
+) => {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   if (!(bytes instanceof Uint8Array) || typeof headers !== 'object')
     refuse('invalid_request', 'Pass the headers, and the body as it was received: bytes or text.')
@@ -96,5 +99,5 @@ const receiveHook = async (receiver: HookReceiver, { hookId, token, headers, bod
   const lowerCase = Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]))
   const hook = await receiver.find(String(hookId), token ?? undefined)
   const query = url?.split('?').slice(1).join('?')
-  return receiver.receive(hook, { headers: lowerCase, body: bytes, method: 'POST', url: url ?? null, query })
+  return receiver.receive(hook, { headers: lowerCase, body: bytes, method, url: url ?? null, query })
 }

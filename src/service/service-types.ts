@@ -57,7 +57,9 @@ export type HookDelivery = {
   /** Headers; names in any case. */
   readonly headers: Delivery['headers'] | Headers
   readonly body: Uint8Array | string
-  /** For vendors that sign the URL as they called it. */
+  /** `POST` by default. Some vendors check the address by a `GET`. */
+  readonly method?: string | undefined
+  /** For vendors that sign the URL as they called it, and for what is in its query. */
   readonly url?: string | undefined
 }
 

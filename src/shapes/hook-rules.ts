@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { PARTS_MAX, partsOf } from '../json/places.ts'
 import { NewProspectLog } from './prospect-log.ts'
+import { withoutReservedNames } from './record.ts'
 import { boundedText, described, optional, whole } from './text.ts'
 
 /** The vendors whose signatures and messages are known. */
@@ -22,11 +23,20 @@ export const PRESETS = [
   'meta',
   'lemon-squeezy',
   'webflow',
+  'linkedin',
+  'zoom',
+  'dropbox',
+  'microsoft-graph',
+  'monday',
   'mailchimp',
 ] as const
 export type PresetName = (typeof PRESETS)[number]
 /** Vendors that do not sign: a secret token in the address verifies their deliveries. */
-const PRESETS_WITHOUT_SIGNATURE: readonly string[] = ['mailchimp'] satisfies PresetName[]
+const PRESETS_WITHOUT_SIGNATURE: readonly string[] = [
+  'microsoft-graph',
+  'monday',
+  'mailchimp',
+] satisfies PresetName[]
 
 const PLACEHOLDER = /\{([^{}]*)\}/g
 const KNOWN_PLACEHOLDER = /^(body|timestamp|id|url|method|header:[\w-]{1,100})$/
@@ -198,3 +208,69 @@ const MEMBERS = {
 }
 /** Whether a text can be this member of an activity. */
 export const fitsMember = (member: keyof typeof MEMBERS, text: string): boolean => v.is(MEMBERS[member], text)
+
+const SIGNATURE_REPLIES = ['hmac-sha256-hex', 'hmac-sha256-base64']
+/** Whether a member of a reply is the signature of the challenge. */
+export const isSignatureReply = (part: string): boolean => SIGNATURE_REPLIES.includes(part)
+
+const challengePlace = (description: string) =>
+  described(
+    v.pipe(
+      boundedText(1, 255),
+      v.check(
+        (place) => place.startsWith('query:') || place.startsWith('header:') || place.startsWith('/'),
+        'must be a JSON Pointer, query:name or header:name',
+      ),
+      v.check(isPart, `must be a JSON Pointer of at most ${LEVELS_MAX} levels, query:name or header:name`),
+    ),
+    description,
+  )
+const replyMember = v.pipe(
+  boundedText(1, 255),
+  v.check(
+    (part) => isSignatureReply(part) || (isPart(part) && !part.startsWith('=')),
+    'must be a place, hmac-sha256-hex or hmac-sha256-base64',
+  ),
+)
+/** The question by which a vendor checks an address, and the answer to it. */
+export const Challenge = v.pipe(
+  v.strictObject({
+    from: challengePlace('Where the challenge is. A request that has it is answered and not logged.'),
+    reply: described(
+      v.union([
+        v.literal('text'),
+        withoutReservedNames(
+          v.pipe(v.record(v.string(), replyMember), v.maxEntries(10, 'must have at most 10 members')),
+          {
+            type: 'object',
+            additionalProperties: { type: 'string' },
+          },
+        ),
+      ]),
+      '`text`: the challenge as it is; else the members of a JSON object, each a place, or `hmac-sha256-hex` or `hmac-sha256-base64` for the signature of the challenge.',
+    ),
+    hookIdAt: v.optional(
+      challengePlace('Where the id of the hook must be, if the vendor sends back a text that you chose.'),
+    ),
+    verified: optional(
+      v.boolean(),
+      'Whether the vendor signs this request like any other, so that it is verified first.',
+    ),
+  }),
+  v.description('How a vendor checks the address, and what it expects.'),
+)
+export type Challenge = v.InferOutput<typeof Challenge>
+
+/** The types of an answer. No browser runs a script in any of them. */
+const ANSWER_TYPES = ['text/plain', 'application/json', 'text/xml', 'application/xml'] as const
+/** The answer to a delivery that was accepted, in place of ours. */
+export const HookAnswer = v.pipe(
+  v.strictObject({
+    status: v.optional(described(v.picklist([200, 201, 202, 203, 204]), 'The status.'), 200),
+    contentType: v.optional(described(v.picklist(ANSWER_TYPES), 'The type of the body.'), 'text/plain'),
+    body: v.optional(described(boundedText(0, 1_024), 'The body.'), ''),
+  }),
+  v.check(({ status, body }) => status !== 204 || body === '', 'must have no body with the status 204'),
+  v.description('The answer to a delivery that was accepted, for vendors that expect a certain one.'),
+)
+export type HookAnswer = v.InferOutput<typeof HookAnswer>

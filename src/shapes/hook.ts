@@ -1,6 +1,14 @@
 import * as v from 'valibot'
 import { bodyOf } from './body.ts'
-import { HookMap, HookVerification, HookVerificationShown, isPointer, LEVELS_MAX } from './hook-rules.ts'
+import {
+  Challenge,
+  HookAnswer,
+  HookMap,
+  HookVerification,
+  HookVerificationShown,
+  isPointer,
+  LEVELS_MAX,
+} from './hook-rules.ts'
 import { NewProspectLog, ProspectLog } from './prospect-log.ts'
 import { withoutReservedNames } from './record.ts'
 import { sliceOf } from './slice.ts'
@@ -62,6 +70,14 @@ const GIVEN = {
     v.nullable(boundedText(1, 255)),
     'The name of a field that people do not see. If it is filled, the answer is as ever and nothing is stored; only with a token.',
   ),
+  challenge: described(
+    v.nullable(Challenge),
+    'How the vendor checks the address, and what it expects. Null: as in the preset, if at all.',
+  ),
+  answer: described(
+    v.nullable(HookAnswer),
+    'The answer to a delivery that was accepted. Null: the usual one.',
+  ),
   unidentified: described(
     v.picklist(['new', 'shared']),
     'The prospect of an activity without a usable email or external id: a new one each time, or one that all of the hook share.',
@@ -82,6 +98,8 @@ export const NewHook = bodyOf({
   redirectTo: v.optional(GIVEN.redirectTo, null),
   origins: v.optional(GIVEN.origins, []),
   trap: v.optional(GIVEN.trap, null),
+  challenge: v.optional(GIVEN.challenge, null),
+  answer: v.optional(GIVEN.answer, null),
   unidentified: v.optional(GIVEN.unidentified, 'new'),
 })
 export type NewHook = v.InferOutput<typeof NewHook>
@@ -121,6 +139,8 @@ export const Hook = v.object({
   redirectTo: GIVEN.redirectTo,
   origins: GIVEN.origins,
   trap: GIVEN.trap,
+  challenge: GIVEN.challenge,
+  answer: GIVEN.answer,
   unidentified: GIVEN.unidentified,
   path: described(
     v.string(),

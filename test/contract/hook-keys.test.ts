@@ -96,7 +96,7 @@ overStores(
       const hook = await create(GITHUB)
       const { prospectLogIds } = await push(hook, 'd1', ADA)
       t.equal((await push(hook, 'd1', ' ADA@example.com')).replayed, true)
-      t.strictSame(await push(hook, 'd1', ADA, 'ping'), { prospectLogIds, replayed: true }, 'written again')
+      t.strictSame(await push(hook, 'd1', ADA, 'star'), { prospectLogIds, replayed: true }, 'written again')
       t.equal((await read(hook)).lastWarning, null)
 
       const trial = {

@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import { signatureHeaders } from '../../src/adapters/webhooks/signature.ts'
 import type { Hook } from '../../src/shapes/hook.ts'
 import { SECRET, SIGNED, signatureOf } from '../support/hooks.ts'
@@ -6,6 +7,7 @@ import { overStores } from '../support/stores.ts'
 import { HOUR_MS, NOW, NOW_TEXT, openHooks, PUBLIC_URL } from './hook-scene.ts'
 
 const NOW_S = NOW / 1_000
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const signed = (signature: string) => ({ 'x-signature': signature })
 
 overStores(
@@ -136,9 +138,160 @@ overStores(
     t.test("WooCommerce's unsigned ping is 200, and nothing else unsigned is", async (t) => {
       const { create, send, logs } = await openHooks(t, kind)
       const { path } = await create({ verify: { preset: 'woocommerce', secret: SECRET } })
-      t.match(await send(path, 'webhook_id=7'), { status: 200, text: '' })
-      t.equal((await send(path, 'webhook_id=7&a=b')).status, 401)
+      t.match(await send(path, 'webhook_id=7', FORM), { status: 200, text: '7' })
+      t.equal((await send(path, 'a=b', FORM)).status, 401)
       t.strictSame(await logs(), [])
+    })
+
+    t.test(
+      'a vendor that checks the address gets the answer that it expects, and nothing is logged',
+      async (t) => {
+        const { create, send, logs, readOnceSet } = await openHooks(t, kind)
+        const secret = { secret: SECRET }
+        const signedBy = (text: string) => signatureOf(text)
+        const plain = 'text/plain'
+        const answered = async (
+          fields: object,
+          { query = '', body = '', method = 'POST' },
+          [type, expected]: readonly [type: string, expected: unknown],
+        ) => {
+          const { path } = await create(fields)
+          const { status, headers, text } = await send(path + query, body, {}, method)
+          t.equal(status, 200, text)
+          t.equal(headers['content-type'], type)
+          t.strictSame(type === plain ? text : JSON.parse(text), expected)
+        }
+        await answered(
+          { verify: { preset: 'microsoft-graph' } },
+          { query: '?validationToken=Validation%3A+Testing%20client+application' },
+          [plain, 'Validation: Testing client application'],
+        )
+        const challengeCode = '890e4665-4dfe-4ab1-b689-ed553bceeed0'
+        await answered(
+          { verify: { preset: 'linkedin', ...secret } },
+          { query: `?challengeCode=${challengeCode}&applicationId=1`, method: 'GET' },
+          ['application/json', { challengeCode, challengeResponse: signedBy(challengeCode) }],
+        )
+        const plainToken = 'qgg8vlvZRS6UYooatFL8Aw'
+        await answered(
+          { verify: { preset: 'zoom', ...secret } },
+          { body: JSON.stringify({ payload: { plainToken }, event: 'endpoint.url_validation' }) },
+          ['application/json', { plainToken, encryptedToken: signedBy(plainToken) }],
+        )
+        await answered(
+          { verify: { preset: 'monday' } },
+          { body: '{"challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"}' },
+          ['application/json', { challenge: '3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P' }],
+        )
+        await answered(
+          { verify: { preset: 'dropbox', ...secret } },
+          { query: '?challenge=abc-123', method: 'GET' },
+          [plain, 'abc-123'],
+        )
+        const challenge = {
+          from: 'header:X-Hook-Secret',
+          reply: { 'x~1': 'header:x-hook-secret', s: 'hmac-sha256-base64' },
+        }
+        const { path } = await create({ challenge })
+        const own = await send(path, '{"a":1}', { 'x-hook-secret': 'abc' })
+        t.strictSame(JSON.parse(own.text), {
+          'x~1': 'abc',
+          s: Buffer.from(signatureOf('abc'), 'hex').toString('base64'),
+        })
+        t.strictSame(await logs(), [])
+
+        const verified = await create({ challenge: { from: '/a~1b', reply: 'text', verified: true } })
+        const asked = JSON.stringify({ 'a/b': 'c' })
+        t.equal((await send(verified.path, asked)).status, 401, 'the vendor signs it')
+        t.match(await readOnceSet(verified, 'lastRefusal'), { reason: /signature header/ })
+        t.equal((await send(verified.path, asked, signed(signatureOf(asked)))).text, 'c')
+        for (const text of ['<script>', 'é', '', 'a\nb', 'x'.repeat(1_001)]) {
+          const body = JSON.stringify({ 'a/b': text })
+          const { json } = await send(verified.path, body, signed(signatureOf(body)))
+          t.equal(json.prospectLogIds?.length, 1, `no challenge: ${text.slice(0, 9)}`)
+        }
+      },
+    )
+
+    t.test('a challenge that is signed gives no signature for a delivery', async (t) => {
+      const { create, send, logs } = await openHooks(t, kind)
+      const challenge = { from: 'query:c', reply: { c: 'query:c', s: 'hmac-sha256-hex' } }
+      const timed = { ...SIGNED.hmac, template: '{timestamp}{body}', timestampHeader: 'x-time' } as const
+      const plain = await create({ challenge })
+      const withTime = await create({ challenge, verify: { ...SIGNED, hmac: timed } })
+      const forged = async (path: string, text: string, body: string | Uint8Array, headers = {}) => {
+        const answer = await send(`${path}?c=${encodeURIComponent(text)}`, '', {}, 'GET')
+        const { s = '0' } = answer.text === '' ? {} : JSON.parse(answer.text)
+        const { status } = await send(path, body, { ...signed(s), ...headers })
+        t.equal(status, 401, `${text.slice(0, 20)} for ${String(body).slice(0, 20)}`)
+      }
+      for (const text of [
+        'abc',
+        '123',
+        'true',
+        'A-_9',
+        '{}',
+        '{"email":"ada@example.com"}',
+        'a b',
+        '"a"',
+        '',
+        'x'.repeat(129),
+      ])
+        await forged(plain.path, text, text)
+      await forged(plain.path, 'abc', gzipSync('abc'), { 'content-encoding': 'gzip' })
+      await forged(withTime.path, `${NOW_S}abc`, 'abc', { 'x-time': `${NOW_S}` })
+      await forged(withTime.path, `${NOW_S}`, '', { 'x-time': `${NOW_S}` })
+      await forged(withTime.path, `${NOW_S}1`, '1', { 'x-time': `${NOW_S}` })
+      t.strictSame(await logs(), [])
+      t.equal((await send(plain.path, '{}', signed(signatureOf('{}')))).status, 200)
+    })
+
+    t.test('a message that only tests the address is not logged', async (t) => {
+      const { create, send, logs } = await openHooks(t, kind)
+      const github = await create({ verify: { preset: 'github', secret: SECRET } })
+      const intercom = await create({ verify: { preset: 'intercom', secret: SECRET } })
+      const cal = await create({ verify: { preset: 'cal.com', secret: SECRET } })
+      const nothing = { prospectLogIds: [], replayed: false }
+      const zen = '{"zen":"Keep it logically awesome."}'
+      const byGithub = { 'x-hub-signature-256': `sha256=${signatureOf(zen)}`, 'x-github-event': 'ping' }
+      t.strictSame((await send(github.path, zen, byGithub)).json, nothing)
+      const ping = '{"type":"notification_event","topic":"ping"}'
+      const sha1 = createHmac('sha1', SECRET).update(ping).digest('hex')
+      t.strictSame((await send(intercom.path, ping, { 'x-hub-signature': `sha1=${sha1}` })).json, nothing)
+      const test = '{"triggerEvent":"PING","payload":{}}'
+      t.strictSame((await send(cal.path, test, { 'x-cal-signature-256': signatureOf(test) })).json, nothing)
+      t.strictSame(await logs(), [])
+      const star = { ...byGithub, 'x-github-event': 'star' }
+      t.equal((await send(github.path, zen, star)).json.prospectLogIds?.length, 1)
+    })
+
+    t.test('a delivery that was accepted gets the answer of its hook', async (t) => {
+      const { create, send, logs } = await openHooks(t, kind)
+      const twiml = { status: 200, contentType: 'text/xml', body: '<Response/>' }
+      const byToken = { verify: { token: true } }
+      const answerOf = async (answer: object, more: object = {}, headers: object = {}) => {
+        const hook = await create({ ...byToken, answer, ...more })
+        return send(hook.path, '{}', { 'content-type': 'application/json', ...headers })
+      }
+      const xml = await answerOf(twiml)
+      t.match(xml, { status: 200, text: '<Response/>', headers: { 'content-type': 'text/xml' } })
+      t.equal(xml.headers['content-security-policy'], "sandbox; default-src 'none'")
+      const empty = await answerOf({ status: 204 })
+      t.match(empty, { status: 204, text: '' })
+      t.notOk('content-type' in empty.headers)
+      t.match(await answerOf({ status: 202, contentType: 'application/json', body: '{"ok":true}' }), {
+        status: 202,
+        text: '{"ok":true}',
+      })
+      const redirected = { redirectTo: 'https://example.com' }
+      t.equal(
+        (await answerOf(twiml, redirected, { accept: 'text/html' })).status,
+        303,
+        'people are redirected',
+      )
+      t.equal((await logs()).length, 4)
+      const refused = await create({ answer: twiml })
+      t.match((await send(refused.path)).json, { code: 'invalid_signature' })
     })
 
     t.test('a new secret leaves the old one valid for the overlap', async (t) => {

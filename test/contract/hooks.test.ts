@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { eraseProspects } from '../../src/core/erasures/erase-prospects.ts'
 import { refusalOf } from '../core/scene.ts'
 import { untilCompleted } from '../store-contract/completed.ts'
-import { signatureOf } from '../support/hooks.ts'
+import { SECRET, signatureOf } from '../support/hooks.ts'
 import { overStores } from '../support/stores.ts'
 import { MAP, NOW_TEXT, openHooks } from './hook-scene.ts'
 
@@ -196,6 +196,28 @@ overStores(
       const withObject = { hookId, headers, body: {} as never }
       t.match(await refusalOf(service.receiveHook(withObject)), { kind: 'invalid_request' })
       t.equal((await logs()).length, 2)
+
+      const form = await create({ verify: { token: true }, map: MAP })
+      const byGet = {
+        hookId: form.hookId,
+        token: form.path.split('/').at(-1),
+        headers: {},
+        body: '',
+        method: 'GET',
+      }
+      const url = 'https://example.com/my/hooks'
+      t.match(await service.receiveHook({ ...byGet, url: `${url}?email=ada@example.com` }), {
+        replayed: false,
+      })
+      t.match((await logs())[0], { email: 'ada@example.com' })
+      t.match(await refusalOf(service.receiveHook({ ...byGet, url: `${url}?a=?` })), {
+        kind: 'invalid_request',
+      })
+      const nothing = { challenge: '', contentType: 'text/plain' }
+      t.strictSame(await service.receiveHook({ ...byGet, url }), nothing)
+      const dropbox = await create({ verify: { preset: 'dropbox', secret: SECRET } })
+      const asked = { ...byGet, hookId: dropbox.hookId, token: undefined, url: `${url}?challenge=abc` }
+      t.strictSame(await service.receiveHook(asked), { ...nothing, challenge: 'abc' })
     })
 
     t.test('a GET with a person in its query is a delivery like a form', async (t) => {

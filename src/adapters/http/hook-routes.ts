@@ -61,14 +61,17 @@ export const receiveOver = (deps: Deps) => {
     logFields.tenantId = tenantId
     logFields.hookId = hookId
     Object.assign(headers, corsOf(hook, request))
-    const isForm = request.method === 'GET' && query !== '' && hook.takesQueries
-    const isSent = request.method === 'POST' || isForm
-    if (isForm && isPrefetch(request)) return TOO_EARLY
+    const isSent = hook.isDelivery({ method: request.method, query })
+    if (isSent && request.method === 'GET' && isPrefetch(request)) return TOO_EARLY
     if (isForBrowsers && isSent) limitForms(hookId, request.address)
     const limitRate = () => rateLimit?.({ tenantId, apiKeyId: hookId, scopes: [] }, headers)
     if (hook.isSuspended) limitRate()
     requireActiveTenant(hook)
-    if (!isSent) return plain(hook.answerToGet(new URLSearchParams(query)))
+    if (!isSent) {
+      const asked = await receiver.receive(hook, deliveryOf(request, new Uint8Array(), deps.publicUrl))
+      if ('challenge' in asked && asked.challenge !== '') logFields.outcome = outcomeOf(asked)
+      return answerTo(asked, hook, request)
+    }
     const findAgain = () => receiver.find(hookId, token)
     const slot = admission.arrive(tenantId)
     try {
@@ -124,11 +127,19 @@ const receiveInSlotOver =
   }
 
 const answerTo = (received: Received, hook: FoundHook, request: ApiRequest): ApiResponse => {
-  if ('challenge' in received) return plain(received.challenge)
-  const { tenantId, redirectTo } = hook
-  const isRedirected = redirectTo !== null && takesHtml(request)
-  const answer = isRedirected ? seeOther(redirectTo) : json(200, jsonLine(received))
-  return { ...answer, tenantId }
+  if ('challenge' in received) {
+    const { challenge, contentType } = received
+    return { status: 200, headers: { 'content-type': contentType }, body: challenge }
+  }
+  const { tenantId, redirectTo, answer } = hook
+  if (redirectTo !== null && takesHtml(request)) return { ...seeOther(redirectTo), tenantId }
+  return { ...(answer === null ? json(200, jsonLine(received)) : chosen(answer)), tenantId }
+}
+
+/** The answer that a hook has in place of ours. As it comes from a tenant, no browser runs what is in it. */
+const chosen = ({ status, contentType, body }: NonNullable<FoundHook['answer']>): ApiResponse => {
+  const type = status === 204 ? {} : { 'content-type': contentType }
+  return { status, headers: { ...type, 'content-security-policy': "sandbox; default-src 'none'" }, body }
 }
 
 const deliveryOf = (request: ApiRequest, body: Uint8Array, publicUrl: string | null): Delivery => {
@@ -184,12 +195,6 @@ export const shownTo = (request: ApiRequest, matched: Matched | null, refusal: A
   const page = pageFor('Your form was not accepted', html`<p>${detail}</p>`)
   return { ...page, status: refusal.status, headers: { ...refusal.headers, ...page.headers } }
 }
-
-const plain = (body: string): ApiResponse => ({
-  status: 200,
-  headers: { 'content-type': 'text/plain' },
-  body,
-})
 
 const outcomeOf = (received: Received) => {
   if ('challenge' in received) return 'challenge'

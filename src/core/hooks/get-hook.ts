@@ -27,7 +27,8 @@ export const hookNotFound = (): never => refuse('hook_not_found', 'Hook not foun
 
 /** The fields of a hook that callers see. Its path contains the token only if that was just issued. */
 export const hookOf = (hook: StoredHook, { publicUrl }: HookTools, token?: string): Hook => {
-  const { verify, hmac, map, each, redirectTo, origins, trap, unidentified } = rulesOf(hook)
+  const { verify, hmac, map, each, redirectTo, origins, trap, challenge, answer, unidentified } =
+    rulesOf(hook)
   const path = `/hooks/${hook.hookId}${hmac ? '' : `/${token ?? HIDDEN}`}`
   return {
     hookId: hook.hookId,
@@ -41,6 +42,8 @@ export const hookOf = (hook: StoredHook, { publicUrl }: HookTools, token?: strin
     redirectTo,
     origins,
     trap,
+    challenge,
+    answer,
     unidentified,
     path,
     url: publicUrl === null ? null : publicUrl + path,

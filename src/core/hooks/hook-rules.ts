@@ -2,6 +2,7 @@ import type { NewHook } from '../../shapes/hook.ts'
 import { isByToken } from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import type { StoredHook } from '../ports/hooks.ts'
+import { signsChallenges } from './challenge.ts'
 import { refuseVerification } from './hook-secret.ts'
 import { PRESET_ROWS } from './presets.ts'
 
@@ -9,13 +10,14 @@ import { PRESET_ROWS } from './presets.ts'
 type ForBrowsers = Pick<NewHook, 'redirectTo' | 'origins' | 'trap'>
 /** The stored rules of a hook, as they were sent. Newer members are missing in older rows. */
 export type HookRules = Pick<NewHook, 'map' | 'each'> &
-  Partial<ForBrowsers & Pick<NewHook, 'unidentified'>> & {
+  Partial<ForBrowsers & Pick<NewHook, 'unidentified' | 'challenge' | 'answer'>> & {
     readonly verify: Omit<NewHook['verify'], 'secret'>
   }
 
 /** The rules with the additions of the preset. Without an HMAC a hook is verified by its token. */
 export const rulesOf = ({ rules }: Pick<StoredHook, 'rules'>) => {
-  const { verify, map, each, redirectTo, origins, trap, unidentified }: HookRules = JSON.parse(rules.rawJson)
+  const { verify, map, each, redirectTo, origins, trap, challenge, answer, unidentified }: HookRules =
+    JSON.parse(rules.rawJson)
   const preset = verify.preset && PRESET_ROWS[verify.preset]
   return {
     verify,
@@ -25,7 +27,9 @@ export const rulesOf = ({ rules }: Pick<StoredHook, 'rules'>) => {
     isKeyByHand:
       String(map.idempotencyKey ?? preset?.map.idempotencyKey) !== String(preset?.map.idempotencyKey),
     each: each ?? preset?.each ?? null,
-    handshake: preset?.handshake,
+    challenge: challenge ?? preset?.challenge ?? null,
+    answer: answer ?? null,
+    pingType: preset?.pingType,
     headerPrefixes: preset?.headerPrefixes,
     unidentified: unidentified ?? 'new',
     redirectTo: redirectTo ?? null,
@@ -42,11 +46,16 @@ export const rulesText = ({
   redirectTo,
   origins,
   trap,
+  challenge,
+  answer,
   unidentified,
 }: HookRules): RawJson => {
   const isForBrowsers = Boolean(redirectTo || origins?.length || trap)
   if (isForBrowsers && !isByToken({ preset, token }))
     refuseVerification('must be by a token for redirectTo, origins or trap', '/verify')
-  const rules = { verify: { preset, hmac, token }, map, each, redirectTo, origins, trap, unidentified }
+  if (signsChallenges(challenge ?? null) && isByToken({ preset, token }))
+    refuseVerification('must be by a secret, with which the reply is signed', '/challenge')
+  const verify = { preset, hmac, token }
+  const rules = { verify, map, each, redirectTo, origins, trap, challenge, answer, unidentified }
   return { rawJson: JSON.stringify(rules) }
 }

@@ -1,6 +1,6 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { createSecretKey, hash, timingSafeEqual } from 'node:crypto'
 import type { NewHook } from '../../shapes/hook.ts'
-import { isByToken } from '../../shapes/hook-rules.ts'
+import { type Hmac, isByToken } from '../../shapes/hook-rules.ts'
 import { refuse } from '../engine/failures.ts'
 import { newHookToken } from '../tenants/api-key-text.ts'
 import type { HookTools } from './hook-tools.ts'
@@ -36,11 +36,18 @@ const requireBase64 = (secret: string): void => {
 }
 
 /** A secret without what vendors show before its base64, and whether it has a prefix that belongs to another scheme. */
-export const keyTextOf = (secret: string) => {
+const keyTextOf = (secret: string) => {
   const encoded = secret.replace(/^(v1,)?whsec_/, '')
   const hasUnknownPrefix = encoded === secret && /^([a-z]{2,}|[A-Z]{2,})_/.test(secret)
   return { encoded, hasForeignPrefix: hasUnknownPrefix || encoded.includes(',') }
 }
+
+/** The key of an HMAC. */
+export type SecretKey = ReturnType<typeof createSecretKey>
+export const secretKeyOf = (secret: string, encoding: Hmac['secretEncoding']): SecretKey =>
+  encoding === 'base64'
+    ? createSecretKey(keyTextOf(secret).encoded, 'base64')
+    : createSecretKey(secret, encoding)
 
 /** Compares in constant time. */
 export const isEqual = (a: Uint8Array, b: Uint8Array): boolean =>

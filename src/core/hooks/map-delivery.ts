@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
-import { findInJson, pointerTree } from '../../json/find-in-json.ts'
+import { findInJson, type PointerTree, pointerTree } from '../../json/find-in-json.ts'
 import { isLeftover } from '../../json/leftovers.ts'
 import { partsOf, textAt } from '../../json/places.ts'
 import { elementsFrom } from '../../json/split-json.ts'
@@ -132,6 +132,13 @@ const textsAt = (parts: readonly string[], read: Read): readonly string[] => {
   if (parts.length === 1 && !only.startsWith('=')) return read(only)
   const sum = textAt(parts, (part) => read(part).find((text) => !isLeftover(text)))
   return sum === undefined ? NONE : [sum]
+}
+
+/** Reads the texts at places of a whole delivery; without a document only at those outside of its body. */
+export const placesIn = (delivery: Delivery, document: Document | null, tree: PointerTree): Read => {
+  const inBody = document && readerOf(findInJson(document.textFor(tree), tree, TEXTS_MAX))
+  const outside = outsideOf(delivery)
+  return (part) => (isPointer(part) ? (inBody?.(part) ?? NONE) : outside(part))
 }
 
 /** The hash of the body, a header, or the parameters of the query that have a name. */

@@ -1,4 +1,4 @@
-import type { Hmac, HookMap, PresetName } from '../../shapes/hook-rules.ts'
+import type { Challenge, Hmac, HookMap, PresetName } from '../../shapes/hook-rules.ts'
 
 /** How a vendor signs, and where its messages have the members of an activity. */
 export type Preset = {
@@ -8,11 +8,10 @@ export type Preset = {
   readonly headerPrefixes?: readonly [string, string]
   readonly map: HookMap
   readonly each?: string
-  /**
-   * The vendor's check before it begins. `url_verification`: a signed challenge in the body; `hub.challenge`: one in
-   * the query of a GET, with the id of the hook as `hub.verify_token`; `webhook_id`: an unsigned form and nothing else.
-   */
-  readonly handshake?: 'url_verification' | 'hub.challenge' | 'webhook_id'
+  /** How the vendor checks the address before it begins. */
+  readonly challenge?: Challenge
+  /** The type of a message that only tests the address. It is not logged. */
+  readonly pingType?: string
 }
 /** The places of each member, one after another. */
 type Row = Omit<Preset, 'map'> & { readonly [Member in keyof HookMap]?: string }
@@ -64,6 +63,7 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     hmac: hex('x-hub-signature-256', 'sha256='),
     type: 'header:x-github-event',
     idempotencyKey: 'header:x-github-delivery',
+    pingType: 'ping',
     email: '/pusher/email /head_commit/author/email',
     name: '/head_commit/author/name /sender/login',
     occurredAt: '/head_commit/timestamp',
@@ -101,11 +101,12 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     idempotencyKey: '/event_id',
     email: '/event/user/profile/email',
     name: '/event/user/profile/real_name /event/user/real_name',
-    handshake: 'url_verification',
+    challenge: { from: '/challenge', reply: 'text', verified: true },
   },
   intercom: {
     hmac: { ...hex('x-hub-signature', 'sha1='), algorithm: 'sha1' },
     type: '/topic',
+    pingType: 'ping',
     occurredAt: '/created_at',
     idempotencyKey: '/id',
     email: '/data/item/email /data/item/user/email /data/item/source/author/email',
@@ -114,6 +115,7 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
   'cal.com': {
     hmac: hex('x-cal-signature-256'),
     type: '/triggerEvent',
+    pingType: 'PING',
     occurredAt: '/createdAt',
     email: '/payload/attendees/0/email /payload/responses/email/value',
     name: `/payload/attendees/0/name /payload/responses/name/value
@@ -134,7 +136,8 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     hmac: base64('x-wc-webhook-signature'),
     type: 'header:x-wc-webhook-topic',
     email: '/email /billing/email',
-    handshake: 'webhook_id',
+    // An unsigned form with nothing else in it.
+    challenge: { from: '/webhook_id', reply: 'text' },
     name: '/first_name + /last_name /billing/first_name + /billing/last_name',
     // In UTC, without a sign of it.
     occurredAt: '/date_modified_gmt + =Z /date_created_gmt + =Z',
@@ -177,7 +180,7 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     type: '/changes/0/field /object',
     occurredAt: '/changes/0/value/created_time /time',
     each: '/entry',
-    handshake: 'hub.challenge',
+    challenge: { from: 'query:hub.challenge', reply: 'text', hookIdAt: 'query:hub.verify_token' },
   },
   'lemon-squeezy': {
     hmac: hex('x-signature'),
@@ -192,6 +195,47 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     email: '/payload/data/email /payload/data/Email',
     name: '/payload/data/name /payload/data/Name',
   },
+  linkedin: {
+    hmac: { ...hex('x-li-signature'), template: 'hmacsha256={body}' },
+    type: '/type',
+    occurredAt: '/occurredAt',
+    // Repeated every two hours.
+    challenge: {
+      from: 'query:challengeCode',
+      reply: { challengeCode: 'query:challengeCode', challengeResponse: 'hmac-sha256-hex' },
+    },
+  },
+  zoom: {
+    hmac: timed(hex('x-zm-signature', 'v0='), 'v0:{timestamp}:{body}', 'x-zm-request-timestamp'),
+    type: '/event',
+    occurredAt: '/event_ts',
+    email: '/payload/object/registrant/email /payload/object/participant/email',
+    name: `/payload/object/registrant/first_name + /payload/object/registrant/last_name
+      /payload/object/participant/user_name`,
+    challenge: {
+      from: '/payload/plainToken',
+      reply: { plainToken: '/payload/plainToken', encryptedToken: 'hmac-sha256-hex' },
+    },
+  },
+  dropbox: {
+    hmac: hex('x-dropbox-signature'),
+    type: '=list_folder',
+    challenge: { from: 'query:challenge', reply: 'text' },
+  },
+  'microsoft-graph': {
+    type: '/changeType',
+    idempotencyKey: '/id',
+    each: '/value',
+    challenge: { from: 'query:validationToken', reply: 'text' },
+  },
+  monday: {
+    type: '/event/type',
+    occurredAt: '/event/triggerTime',
+    idempotencyKey: '/event/triggerUuid',
+    email: '/event/columnValues/email/email',
+    name: '/event/pulseName',
+    challenge: { from: '/challenge', reply: { challenge: '/challenge' } },
+  },
   mailchimp: {
     type: '/type',
     email: '/data[email] /data[new_email]',
@@ -202,11 +246,12 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
 /** Not the blanks of a sum, or within a place. */
 const BETWEEN = /(?<! \+)\s+(?=\/|header:|query:)/
 
-const presetOf = ({ hmac, headerPrefixes, each, handshake, ...places }: Row): Preset => ({
+const presetOf = ({ hmac, headerPrefixes, each, challenge, pingType, ...places }: Row): Preset => ({
   ...(hmac && { hmac }),
   ...(headerPrefixes && { headerPrefixes }),
   ...(each !== undefined && { each }),
-  ...(handshake && { handshake }),
+  ...(challenge && { challenge }),
+  ...(pingType !== undefined && { pingType }),
   map: Object.fromEntries(Object.entries(places).map(([member, text]) => [member, text.split(BETWEEN)])),
 })
 export const PRESET_ROWS = Object.fromEntries(

@@ -8,17 +8,15 @@ import { validSecrets } from '../engine/sealed-secrets.ts'
 import type { TenantState } from '../ports/api-keys.ts'
 import type { StoredHook } from '../ports/hooks.ts'
 import { identifiersOf, isIdentified, normalizedTexts } from '../prospects/identifiers.ts'
+import { answererOf, type ChallengeAnswer, isLikeChallenge, signsChallenges } from './challenge.ts'
 import { type Delivery, headerIn, hopsIn } from './delivery.ts'
 import { rulesOf } from './hook-rules.ts'
-import { hashOfToken, isEqual } from './hook-secret.ts'
+import { hashOfToken, isEqual, secretKeyOf } from './hook-secret.ts'
 import type { HookTools } from './hook-tools.ts'
 import { type MappedActivity, mapperOf } from './map-delivery.ts'
 import { documentOf, type Inflated, inflated, queryAsBody, type Warn } from './read-body.ts'
 import { trapOf } from './trap.ts'
 import { MISMATCH, verifierOf } from './verify.ts'
-
-/** A challenge that is safe to return to a vendor. */
-const CHALLENGE = /^[\w.~-]{1,255}$/
 
 /** A hook, ready to receive deliveries. */
 export type ReadyHook = ReturnType<typeof readyHook>
@@ -29,8 +27,8 @@ export const readyHook = (
   { secrets, shareLoop = atOnce }: HookTools,
 ) => {
   const { tenantId, hookId, source, isSuspended = false } = stored
-  const { hmac, map, isKeyByHand, each, handshake, headerPrefixes, unidentified, ...others } = rulesOf(stored)
-  const { redirectTo, origins, trap } = others
+  const { hmac, map, isKeyByHand, each, headerPrefixes, unidentified, ...others } = rulesOf(stored)
+  const { redirectTo, origins, trap, challenge, answer, pingType } = others
   const verify = hmac && verifierOf(hmac)
   const isTrapped = trap === null ? null : trapOf(trap)
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
@@ -39,6 +37,12 @@ export const readyHook = (
   const readsQuery = Object.values(map).some((places) => /(^| \+ )query:/m.test(places?.join('\n') ?? ''))
   /** What is outside of the signed text does not become an activity by itself. */
   const coversQuery = !hmac || hmac.template.includes('{url}')
+  const answerChallenge = challenge && answererOf(challenge, hookId)
+  const isOracle = signsChallenges(challenge)
+  const signingKey = () => {
+    const { secret } = open(stored.secret)
+    return secret === null ? undecryptable() : secretKeyOf(secret, hmac?.secretEncoding ?? 'utf8')
+  }
   const mapped = mapperOf(map, each, { tenantId, shareLoop })
   /** With the names of headers that the preset expects. */
   const renamed = (delivery: Delivery): Delivery => {
@@ -79,13 +83,14 @@ export const readyHook = (
     // A previous secret may have been encrypted with a key that is lost.
     const opened = validSecrets(stored, nowMs).map((sealed) => open(sealed).secret)
     const valid = opened.filter((secret) => secret !== null)
-    if (valid.length === 0)
-      throw unavailable('The secret of this hook cannot be decrypted.', new Error(NO_KEY))
+    if (valid.length === 0) return undecryptable()
+    if (isOracle && isLikeChallenge(sent.body)) return LIKE_CHALLENGE
     const refusal = verify(sent, valid, nowMs)
     // Most vendors sign what they send, some the body before it is compressed.
     if (refusal !== MISMATCH || delivery() === sent) return refusal
     const { unread } = delivery()
-    return unread ? `${refusal} The body could not be inflated: ${unread}.` : verify(delivery(), valid, nowMs)
+    if (unread) return `${refusal} The body could not be inflated: ${unread}.`
+    return isOracle && isLikeChallenge(delivery().body) ? LIKE_CHALLENGE : verify(delivery(), valid, nowMs)
   }
   return {
     tenantId,
@@ -94,8 +99,10 @@ export const readyHook = (
     origins,
     /** As it can be sent in a header. */
     redirectTo: redirectTo === null ? null : new URL(redirectTo).href,
-    /** Whether a GET with a query is a delivery: a form without `method="post"`, or a sender that can do nothing else. */
-    takesQueries: !hmac,
+    answer,
+    /** Whether a request may be a delivery: any POST, and a GET with a query if the address has a token. */
+    isDelivery: ({ method, query = '' }: Pick<Delivery, 'method' | 'query'>): boolean =>
+      method === 'POST' || (method === 'GET' && query !== '' && !hmac),
     isForBrowsers: redirectTo !== null || trap !== null || origins.length > 0,
     /** Whether the token is valid. A hook with signatures has no token. */
     isAddressedBy: (token: string | undefined, nowMs: number): boolean => {
@@ -117,21 +124,11 @@ export const readyHook = (
       const refusal = verify ? refusalOf(verify, sent, delivery, nowMs) : null
       return { refusal, delivery: () => (coversQuery ? queryAsBody(delivery()) : delivery()) }
     },
-    /** An unsigned ping, with nothing to store. */
-    isPing: ({ body }: Delivery): boolean =>
-      handshake === 'webhook_id' && body.length < 40 && /^webhook_id=\d+$/.test(Buffer.from(body).toString()),
-    /** The challenge in a request that only asks whether this address is the vendor's. */
-    challengeIn: ({ body }: Delivery): string | null => {
-      if (handshake !== 'url_verification' || body.length > 4_096) return null
-      const { type, challenge } = jsonIn(body)
-      return type === 'url_verification' && CHALLENGE.test(String(challenge)) ? String(challenge) : null
-    },
-    /** The body of the answer to a GET or HEAD, by which vendors check the address: Meta's challenge, else nothing. */
-    answerToGet: (query: URLSearchParams): string => {
-      const challenge = query.get('hub.challenge') ?? ''
-      const isMeta = handshake === 'hub.challenge' && query.get('hub.verify_token') === hookId
-      return isMeta && CHALLENGE.test(challenge) ? challenge : ''
-    },
+    /** The answer to a request that only checks the address, if the vendor leaves this one unsigned or signs it. */
+    challengeIn: (delivery: Delivery, when: 'unverified' | 'verified'): ChallengeAnswer | null =>
+      (challenge?.verified === true) === (when === 'verified')
+        ? (answerChallenge?.(delivery, signingKey) ?? null)
+        : null,
     /** Null if the trap is filled. A long delivery waits for its turn before each step: reading and mapping are work, too. */
     activitiesIn: async (delivery: Inflated, nowMs: number, warn: Warn) => {
       const isLong = delivery.body.length > LONG_TEXT
@@ -150,12 +147,18 @@ export const readyHook = (
       const sender = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
       if (delivery.query && !delivery.isQuery && !readsQuery)
         warn('was sent with a query, which no place reads')
-      const activities = await mapped(delivery, nowMs, warn, whole)
+      const all = await mapped(delivery, nowMs, warn, whole)
+      const activities = pingType === undefined ? all : all.filter(({ type }) => type !== pingType)
       if (personPlaces.length > 0) warnOfUnidentified(activities, personPlaces, warn)
       return activities.map((activity) => ({ ...keyed(identified(activity)), ...sender }))
     },
   }
 }
+const undecryptable = (): never => {
+  throw unavailable('The secret of this hook cannot be decrypted.', new Error(NO_KEY))
+}
+const LIKE_CHALLENGE =
+  'A body of letters and digits alone cannot be verified: replies to challenges are signed like it.'
 const NO_KEY = 'The secret of a hook cannot be decrypted: is SECRETS_KEY the key that encrypted it?'
 
 /** Whether no person is named; a hook may have one person for all such activities. */
@@ -178,11 +181,3 @@ const warnOfUnidentified = (
   warn(`identifies no one${which}: there is no usable email or ID at ${named}${more}`)
 }
 const PLACES_NAMED_MAX = 5
-
-const jsonIn = (body: Uint8Array): { readonly type?: unknown; readonly challenge?: unknown } => {
-  try {
-    return Object(JSON.parse(Buffer.from(body).toString()))
-  } catch {
-    return {}
-  }
-}

@@ -6,6 +6,7 @@ import { asOutcome } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
 import type { HookKey, Hooks, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
+import type { ChallengeAnswer } from './challenge.ts'
 import { type Delivery, loopIn, multiplicationIn } from './delivery.ts'
 import { hookNotFound } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
@@ -23,8 +24,8 @@ export type Received =
       readonly ignored?: 'prospect_erased'
     }
   | { readonly ignored: 'prospect_erased' }
-  /** The challenge to return to a vendor before it begins. */
-  | { readonly challenge: string }
+  /** The text to return to a vendor that checks the address. */
+  | ChallengeAnswer
 type Steps = {
   /** Called once a delivery is verified, before anything is logged. May refuse. */
   readonly onVerified?: () => void
@@ -117,7 +118,9 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
      */
     receive: async (hook: ReadyHook, received: Delivery, steps: Steps = {}): Promise<Received> => {
       const now = clock()
-      if (hook.isPing(received)) return { challenge: '' }
+      const asked = hook.challengeIn(received, 'unverified')
+      if (asked !== null) return asked
+      if (!hook.isDelivery(received)) return NOTHING
       const opened = hook.opened(received, now)
       const reason = opened.refusal ?? loopIn(received)
       if (reason !== null) {
@@ -126,8 +129,8 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
       }
       steps.onVerified?.()
       const delivery = opened.delivery()
-      const challenge = hook.challengeIn(delivery)
-      if (challenge !== null) return { challenge }
+      const challenge = hook.challengeIn(delivery, 'verified')
+      if (challenge !== null) return challenge
       const warnings = collectWarnings('The last body')
       const activities = await hook.activitiesIn(delivery, now, warnings.warn)
       if (activities === null) {
@@ -169,6 +172,8 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
 }
 export type HookReceiver = ReturnType<typeof receiveHooks>
 
+/** The answer to a GET or HEAD by which some vendors check the address. */
+const NOTHING: ChallengeAnswer = { challenge: '', contentType: 'text/plain' }
 const NO_ONE_IN_QUERY =
   'The query has no email or ID at a mapped place. If a form sent it, its tag needs method="post".'
 

@@ -29,9 +29,9 @@ export const tryHook =
     const now = clock()
     const opened = hook.opened(sent, now)
     const delivery = opened.delivery()
-    const isPing = hook.isPing(sent)
-    const refusal = isPing ? null : (opened.refusal ?? loopIn(sent))
-    const isLogged = !isPing && hook.challengeIn(delivery) === null
+    const isAsked = hook.challengeIn(sent, 'unverified') !== null
+    const refusal = isAsked ? null : (opened.refusal ?? loopIn(sent))
+    const isLogged = !isAsked && hook.challengeIn(delivery, 'verified') === null
     const { warn, text: warning } = collectWarnings('The body')
     const activities = isLogged ? await hook.activitiesIn(delivery, now, warn) : []
     const multiplication = multiplicationIn(sent, activities?.length ?? 0)

@@ -1,8 +1,8 @@
-import { createHmac, createSecretKey } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { Hmac } from '../../shapes/hook-rules.ts'
 import { memoized } from '../engine/memoized.ts'
 import { type Delivery, headerIn } from './delivery.ts'
-import { isEqual, keyTextOf } from './hook-secret.ts'
+import { isEqual, secretKeyOf } from './hook-secret.ts'
 import { vendorTimeMs } from './vendor-time.ts'
 
 /** The refusal of a delivery whose signature belongs to another secret or body. */
@@ -26,11 +26,7 @@ export const verifierOf = (hmac: Hmac) => {
   const escapedPrefix = prefix.replace(/\W/g, '\\$&')
   const signaturePattern = new RegExp(`(?:^|[\\s,;])${escapedPrefix}([\\w+/=-]+)`, 'g')
   const prefixHint = prefix === '' ? '' : ` that begins with ${prefix}`
-  const keyOf = memoized((secret: string) =>
-    hmac.secretEncoding === 'base64'
-      ? createSecretKey(keyTextOf(secret).encoded, 'base64')
-      : createSecretKey(secret, 'utf8'),
-  )
+  const keyOf = memoized((secret: string) => secretKeyOf(secret, hmac.secretEncoding))
 
   const signaturesIn = (signatureHeader: string): Buffer[] => {
     const signatures: Buffer[] = []

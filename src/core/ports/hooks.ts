@@ -10,7 +10,7 @@ export type StoredHook = HookKey & {
   readonly source: string
   readonly description: string | null
   readonly status: 'enabled' | 'disabled'
-  /** How deliveries are verified, mapped and divided: the JSON of `HookRules`. */
+  /** How deliveries are verified, mapped, divided and answered: the JSON of `HookRules`. */
   readonly rules: RawJson
   /** The secret that deliveries are signed with, sealed (see `Secrets`), or the hash of its token. */
   readonly secret: string

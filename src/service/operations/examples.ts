@@ -172,6 +172,8 @@ export const hook = {
   redirectTo: null,
   origins: [],
   trap: null,
+  challenge: null,
+  answer: null,
   unidentified: 'new',
   path: `/hooks/${HOOK_ID}`,
   url: `https://api.example.com/hooks/${HOOK_ID}`,

@@ -121,6 +121,8 @@ t.test('201: a new hook is returned with its defaults', async (t) => {
     redirectTo: null,
     origins: [],
     trap: null,
+    challenge: null,
+    answer: null,
     unidentified: 'new',
     createdAt: at,
     updatedAt: at,
@@ -249,6 +251,11 @@ t.test('a request is logged with its hook and outcome, and never with its path',
     { route: '/hooks/{hook_id}/{token}', tenantId, hookId, outcome: 'logged', status: 200 },
     { route: '/hooks/{hook_id}/{token}', status: 404, code: 'hook_not_found' },
   ])
+  const dropbox = await create({ verify: { preset: 'dropbox', secret: SECRET } })
+  await send(`${dropbox.path}?challenge=abc`, '', {}, 'GET')
+  await send(dropbox.path, '', {}, 'GET')
+  t.match(answered.at(-2), { hookId: dropbox.hookId, outcome: 'challenge', status: 200 })
+  t.notOk('outcome' in (answered.at(-1) ?? {}))
   t.notMatch(JSON.stringify(answered), path.split('/')[3])
 })
 
@@ -337,6 +344,30 @@ t.test('400: origins that no browser sends are refused, and so are unusable trap
   await refused({ ...TOKEN, origins: Array(21).fill(WEBSITE) }, '/origins', /at most 20/)
   await refused({ ...TOKEN, trap: '' }, '/trap', /must be 1 to 255/)
   await refused({ ...TOKEN, unidentified: 'none' }, '/unidentified', /must be one of new, shared/)
+})
+
+t.test('400: an unusable challenge or answer is refused', async (t) => {
+  const { refused, call, create } = await refuser(t)
+  const challenge = (fields: object) => ({ challenge: { from: '/a', reply: 'text', ...fields } })
+  await refused(
+    challenge({ from: 'a' }),
+    '/challenge/from',
+    /must be a JSON Pointer, query:name or header:name/,
+  )
+  await refused(challenge({ from: '=a' }), '/challenge/from', /must be a JSON Pointer/)
+  await refused(challenge({ from: '/~2' }), '/challenge/from', /must be a JSON Pointer/)
+  await refused(challenge({ hookIdAt: '' }), '/challenge/hookIdAt', /must be 1 to 255/)
+  await refused(challenge({ when: 1 }), '/challenge/when', /is not a known member/)
+  await refused(challenge({ reply: { a: 'b' } }), '/challenge/reply', /./)
+  const detail = /must be by a secret/
+  await refused({ ...TOKEN, ...challenge({ reply: { a: 'hmac-sha256-hex' } }) }, '/challenge', detail)
+  const { hookId } = await create(challenge({ reply: { a: 'hmac-sha256-hex' } }))
+  const { json } = await call(`PATCH /v0/hooks/${hookId}`, { json: { verify: { token: true } } })
+  t.match(json, { errors: [{ pointer: '/challenge', detail }] })
+  await refused({ answer: { status: 404 } }, '/answer/status', /must be one of 200/)
+  await refused({ answer: { contentType: 'text/html' } }, '/answer/contentType', /must be one of text.plain/)
+  await refused({ answer: { body: 'x'.repeat(1_025) } }, '/answer/body', /1024/)
+  await refused({ answer: { status: 204, body: 'x' } }, '/answer', /no body with the status 204/)
 })
 
 t.test('400: only a hook with a token has a redirect, origins or a trap', async (t) => {

@@ -16,7 +16,14 @@ import {
   NewHook,
   TriedActivity,
 } from '../../../shapes/hook.ts'
-import { Hmac, HookMap, HookVerification, HookVerificationShown } from '../../../shapes/hook-rules.ts'
+import {
+  Challenge,
+  Hmac,
+  HookAnswer,
+  HookMap,
+  HookVerification,
+  HookVerificationShown,
+} from '../../../shapes/hook-rules.ts'
 import {
   CreatedPage,
   CreatedVersion,
@@ -177,6 +184,8 @@ const SHAPES = {
   NewHook,
   HookVerification,
   HookVerificationShown,
+  Challenge,
+  HookAnswer,
   Hmac,
   HookMap,
   HookRefusal,
