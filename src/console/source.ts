@@ -16,6 +16,7 @@ export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = 
   token: 'A form, a script, or a vendor that signs nothing',
   hmac: 'Another vendor that signs with HMAC-SHA256',
   'cal.com': 'Cal.com',
+  brevo: 'Brevo',
   calendly: 'Calendly',
   dropbox: 'Dropbox',
   github: 'GitHub',
@@ -28,6 +29,7 @@ export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = 
   'microsoft-graph': 'Microsoft Graph',
   monday: 'monday.com',
   paddle: 'Paddle',
+  sendgrid: 'SendGrid',
   shopify: 'Shopify',
   slack: 'Slack',
   'standard-webhooks': 'Standard Webhooks',
@@ -60,7 +62,7 @@ const hasSecretAddress = ({ verify }: Hook): boolean =>
 
 /** Whether a choice of `VENDORS` needs no secret. */
 export const signsNothing = (vendor: string): boolean =>
-  ['token', 'mailchimp', 'microsoft-graph', 'monday'].includes(vendor)
+  ['token', 'brevo', 'mailchimp', 'microsoft-graph', 'monday', 'sendgrid'].includes(vendor)
 
 /** One hook: its address, whether it receives, its last delivery, and the resulting activity. */
 export const sourceView = async (hookId: string, signal: AbortSignal) => {

@@ -151,7 +151,7 @@ const walk = (walked: Walked, node: PointerNode, begin: number): FoundValue => {
 const OBJECT_OR_ARRAY = /^"(?:[ \n\r\t]|\\[nrt])*[{[]/
 const BASE64_OF_ONE = /^"[eW][w-z\d+/_-](?:[\w+/-]|\\[nr/])*={0,2}(?:\\[nr])*"$/
 /** The JSON of the object or array that a string holds, as it is or in base64. */
-const jsonInString = (quoted: string): string | null => {
+export const jsonInString = (quoted: string): string | null => {
   if (OBJECT_OR_ARRAY.test(quoted)) return objectOrArrayIn(nameIn(quoted) ?? '')
   if (!BASE64_OF_ONE.test(quoted)) return null
   return objectOrArrayIn(textInBase64(nameIn(quoted) ?? ''))

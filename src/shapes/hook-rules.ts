@@ -27,6 +27,8 @@ export const PRESETS = [
   'zoom',
   'dropbox',
   'microsoft-graph',
+  'sendgrid',
+  'brevo',
   'monday',
   'mailchimp',
 ] as const
@@ -34,6 +36,8 @@ export type PresetName = (typeof PRESETS)[number]
 /** Vendors that do not sign: a secret token in the address verifies their deliveries. */
 const PRESETS_WITHOUT_SIGNATURE: readonly string[] = [
   'microsoft-graph',
+  'sendgrid',
+  'brevo',
   'monday',
   'mailchimp',
 ] satisfies PresetName[]

@@ -42,7 +42,7 @@ const GIVEN = {
         v.check(isPointer, `must be a JSON Pointer of at most ${LEVELS_MAX} levels`),
       ),
     ),
-    'A JSON Pointer to an array of up to 1,000 elements, each an activity. Null: as in the preset, if at all.',
+    'A JSON Pointer to an array of which each element is an activity, up to 10,000 in all; `*` stands for every element, such as in `/entry/*/changes`. Null: as in the preset, if at all.',
   ),
   redirectTo: described(
     v.nullable(

@@ -310,9 +310,11 @@ overStores(
       t.equal((await logs()).length, 5)
       // What was last seen of a hook is written at once for its first delivery only.
       const tooLong = await create({ verify: { token: true }, each: '/a' })
-      t.equal((await counted(tooLong.path, `{"a":[${'1,'.repeat(1_000)}1]}`)).prospectLogIds?.length, 1)
+      t.equal((await counted(tooLong.path, `{"a":[${'1,'.repeat(10_000)}1]}`)).prospectLogIds?.length, 1)
       const warned = await until('it is warned', async () => (await read(tooLong)).lastWarning)
-      t.match(warned, { reason: 'The last body was stored as one activity: it has more than 1000 elements.' })
+      t.match(warned, {
+        reason: 'The last body was stored as one activity: it has more than 10000 elements.',
+      })
     })
 
     t.test('who is unidentified is one person of the hook, if the hook says so', async (t) => {

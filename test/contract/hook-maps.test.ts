@@ -452,14 +452,71 @@ overStores(
       t.strictSame(second.json, { prospectLogIds: first.json.prospectLogIds, replayed: true })
     })
 
-    t.test('up to 1,000 elements are activities; more, or no array, are one', async (t) => {
+    t.test('`*` in each stands for every element, whose inner lists hold the activities', async (t) => {
+      const { create, deliver, logs } = await openHooks(t, kind)
+      const map = {
+        type: ['/field', '/object'],
+        name: ['/value/name'],
+        occurredAt: ['/time'],
+        idempotencyKey: ['/id'],
+      }
+      const activities = async (each: string, body: unknown) => {
+        const before = (await logs()).length
+        const hook = await create({ each, map, source: each + before })
+        const text = JSON.stringify(body)
+        const { json } = await deliver(hook, text)
+        t.strictSame((await deliver(hook, text)).json.prospectLogIds, json.prospectLogIds, 'a retry')
+        const all = (await logs()).slice(0, -before || undefined).toReversed()
+        return all.map(({ type, name, idempotencyKey, occurredAt }) => [
+          type,
+          name,
+          idempotencyKey,
+          occurredAt,
+        ])
+      }
+      const time = NOW / 1_000 - 60
+      const at = '2026-11-20T09:59:00.000Z'
+      const change = (field: string, name: string) => ({ field, value: { name } })
+      const entry = [
+        { id: 'e1', time, changes: [change('leadgen', 'Ada'), change('feed', 'Bob')] },
+        { id: 'e2', time, messaging: [{}] },
+        { id: 'e3', changes: [] },
+        { id: 'e4', changes: [{ ...change('leadgen', 'Eve'), id: 'c1' }] },
+      ]
+      t.strictSame(await activities('/entry/*/changes', { object: 'page', entry }), [
+        ['leadgen', 'Ada', 'e1:0', at],
+        ['feed', 'Bob', 'e1:1', at],
+        ['page', null, 'e2', at],
+        ['leadgen', 'Eve', 'c1', NOW_TEXT],
+      ])
+      const rooms = [{ id: 'r', rows: [[{ field: 'a', id: 'x' }], [{ field: 'b', id: 'y' }]] }]
+      t.strictSame(
+        (await activities('/*/rows/*', rooms)).map(([type, , key]) => [type, key]),
+        [
+          ['a', 'x'],
+          ['b', 'y'],
+        ],
+      )
+      const inText = { data: JSON.stringify([{ in: JSON.stringify([{ field: 'c', id: 'z' }]) }]) }
+      t.strictSame(
+        (await activities('/data/*/in', inText)).map(([type]) => type),
+        ['c'],
+      )
+      t.strictSame(
+        (await activities('/none/*/in', { field: 'd', id: 'w' })).map(([type]) => type),
+        ['d'],
+      )
+    })
+
+    t.test('up to 10,000 elements are activities; more, or no array, are one', async (t) => {
       const { create, deliver } = await openHooks(t, kind)
       const hook = await create({ each: '/items', map: MAP })
       const activitiesIn = async (body: string) => (await deliver(hook, body)).json.prospectLogIds?.length
       const bodyOf = (elements: number) =>
         JSON.stringify({ items: Array.from({ length: elements }, () => ({})) })
       t.equal(await activitiesIn(bodyOf(ELEMENTS_MAX)), ELEMENTS_MAX)
-      t.equal(await activitiesIn(bodyOf(ELEMENTS_MAX + 1)), 1)
+      t.equal(await activitiesIn(bodyOf(ELEMENTS_MAX + 1)), ELEMENTS_MAX + 1)
+      t.equal(await activitiesIn(bodyOf(10_001)), 1)
       t.equal(await activitiesIn(bodyOf(0)), 0)
       t.equal(await activitiesIn('[]'), 0)
       t.equal(await activitiesIn('{"items":{"0":1}}'), 1)

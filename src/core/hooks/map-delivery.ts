@@ -1,12 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
-import { findInJson, type PointerTree, pointerTree } from '../../json/find-in-json.ts'
+import { findInJson, jsonInString, type PointerTree, pointerTree } from '../../json/find-in-json.ts'
 import { isLeftover } from '../../json/leftovers.ts'
 import { partsOf, textAt } from '../../json/places.ts'
 import { elementsFrom } from '../../json/split-json.ts'
 import { fitsMember, type HookMap, MEMBER_LENGTH_MAX } from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
-import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
 import { atOnce, eachInTurn } from '../engine/each-in-turn.ts'
 import { sha256 } from '../engine/keys.ts'
 import { memoized } from '../engine/memoized.ts'
@@ -54,7 +53,9 @@ export const mapperOf = (
   )
   const pointers = [...places.values()].flat(2).filter(isPointer)
   const tree = pointerTree(pointers)
-  const wholeTree = each === null ? tree : pointerTree([...pointers, each])
+  const [list, ...innerLists] = each === null ? [] : listsIn(each)
+  const wholeTree = list === undefined ? tree : pointerTree([...pointers, list])
+  const innerTrees = innerLists.map((pointer) => ({ pointer, tree: pointerTree([pointer]) }))
   const find = (member: Member, textsOf: Lookup, nowMs: number, warn: Warn): Found | undefined => {
     let kept: Found | undefined
     let unusable: readonly string[] | undefined
@@ -97,30 +98,65 @@ export const mapperOf = (
     const outside = outsideOf(delivery)
     const inWhole: Read = (part) => (isPointer(part) ? inBody(part) : outside(part))
     const ofWhole = (member: Member) => find(member, (parts) => textsAt(parts, inWhole), nowMs, warn)
-    const elements = each === null ? undefined : elementsIn(found(each), warn)
+    const elements = list === undefined ? undefined : elementsIn(found(list))
     if (!elements) return [activityOf(whole, ofWhole)]
-    // Once for all elements.
-    const ofAll = memoized((member: Member) => ({ found: ofWhole(member) }))
-    const lookups = elements.map((text) => ({ tenantId, text }))
-    return eachInTurn(shareLoop, lookups, ({ text }, i) => {
-      const element = elementOf(text)
-      const inElement = readerOf(findInJson(element.textFor(tree), tree, TEXTS_MAX))
+
+    /** Finds a member in an element, else in what is around it. */
+    const within = ({ around }: Element, document: Document): Finder => {
+      const inElement = readerOf(findInJson(document.textFor(tree), tree, TEXTS_MAX))
       const read: Read = (part) => (isPointer(part) ? inElement(part) : inWhole(part))
       const isOwn = (part: string) => isPointer(part) && inElement(part).length > 0
-      return activityOf(element, (member) => {
-        const ownTexts = (parts: readonly string[]) => (parts.some(isOwn) ? textsAt(parts, read) : NONE)
-        const own = find(member, ownTexts, nowMs, warn)
-        if (own !== undefined) return own
-        const { found } = ofAll(member)
-        const isKey = found !== undefined && member === 'idempotencyKey'
-        return isKey ? { text: joined(found.text, String(i)), parts: found.parts } : found
+      const ownTexts = (parts: readonly string[]) => (parts.some(isOwn) ? textsAt(parts, read) : NONE)
+      return (member, i) => find(member, ownTexts, nowMs, warn) ?? around(member, i)
+    }
+    /** Finds a member that several activities share: once for all of them, when it is first needed. */
+    const shared = (make: () => Finder): Finder => {
+      let finder: Finder | undefined
+      const ofMember = memoized((member: Member) => {
+        finder ??= make()
+        return { found: finder(member, null) }
       })
-    })
+      return (member, i) => {
+        const { found } = ofMember(member)
+        if (found === undefined || member !== 'idempotencyKey' || i === null) return found
+        return { text: joined(found.text, String(i)), parts: found.parts }
+      }
+    }
+    const mapElements = async (outermost: readonly string[]): Promise<MappedActivity[]> => {
+      const around = shared(() => ofWhole)
+      let nested: readonly Element[] = outermost.map((text) => ({ tenantId, text, around }))
+      for (const { pointer, tree } of innerTrees) {
+        const inner = await eachInTurn(shareLoop, nested, (element) => {
+          const texts = elementsIn(findInJson(element.text, tree, TEXTS_MAX)(pointer))
+          const around = shared(() => within(element, elementOf(element.text)))
+          return texts?.map((text) => ({ tenantId, text, around })) ?? [element]
+        })
+        nested = inner.flat()
+      }
+      if (nested.length > ELEMENTS_MAX) {
+        warn(`was stored as one activity: it has more than ${ELEMENTS_MAX} elements`)
+        return [activityOf(whole, ofWhole)]
+      }
+      return eachInTurn(shareLoop, nested, (element, i) => {
+        const document = elementOf(element.text)
+        const finder = within(element, document)
+        return activityOf(document, (member) => finder(member, i))
+      })
+    }
+    return mapElements(elements)
   }
 }
 
 /** The place that stands for the hash of the body. */
 const BODY_HASH = 'sha256'
+/** Finds a member of the activity at an index; null: of what several activities share. */
+type Finder = (member: Member, i: number | null) => Found | undefined
+/** The JSON of an element, and where to look for what it lacks. */
+type Element = { readonly tenantId: string; readonly text: string; readonly around: Finder }
+
+// `/entry` and `/changes` of /entry/*/changes: the list in the body, then the list in each element of it.
+const listsIn = (each: string): string[] => each.split(/\/\*(?=\/|$)/)
+
 const isPointer = (part: string) => part === '' || part.startsWith('/')
 /** How many texts a pointer may enter, one within another, if they hold JSON. */
 const TEXTS_MAX = 3
@@ -179,13 +215,12 @@ const elementOf = (text: string): Document =>
   inStringDocument(text) ??
   written({ body: text.startsWith('"') ? JSON.parse(text) : text })
 
-/** The elements, if there is an array of at most 1,000. */
-const elementsIn = (array = '', warn: Warn): readonly string[] | undefined => {
-  if (!array.startsWith('[')) return undefined
-  const { elements } = elementsFrom(array, 0, ITEMS_MAX) ?? { elements: [] }
-  if (elements.length <= ITEMS_MAX) return elements
-  warn(`was stored as one activity: it has more than ${ITEMS_MAX} elements`)
-  return undefined
+/** Maximum activities of one delivery. */
+const ELEMENTS_MAX = 10_000
+/** The elements if this is an array, or a text that holds one; some more of them than there may be. */
+const elementsIn = (value = ''): readonly string[] | undefined => {
+  const array = value.startsWith('"') ? (jsonInString(value) ?? '') : value
+  return array.startsWith('[') ? elementsFrom(array, 0, ELEMENTS_MAX)?.elements : undefined
 }
 
 /** A longer text fits no member, however it is escaped. */

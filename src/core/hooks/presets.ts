@@ -177,9 +177,10 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
   },
   meta: {
     hmac: hex('x-hub-signature-256', 'sha256='),
-    type: '/changes/0/field /object',
-    occurredAt: '/changes/0/value/created_time /time',
-    each: '/entry',
+    // A message of a page or of Instagram has no changes: then the entry is the activity.
+    type: '/field /object',
+    occurredAt: '/value/created_time /time',
+    each: '/entry/*/changes',
     challenge: { from: 'query:hub.challenge', reply: 'text', hookIdAt: 'query:hub.verify_token' },
   },
   'lemon-squeezy': {
@@ -227,6 +228,20 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     idempotencyKey: '/id',
     each: '/value',
     challenge: { from: 'query:validationToken', reply: 'text' },
+  },
+  sendgrid: {
+    type: '/event',
+    email: '/email',
+    occurredAt: '/timestamp',
+    idempotencyKey: '/sg_event_id',
+    each: '',
+  },
+  // Sends one event, or a list of up to 500.
+  brevo: {
+    type: '/event',
+    email: '/email',
+    occurredAt: '/ts_epoch /ts_event /ts',
+    each: '',
   },
   monday: {
     type: '/event/type',

@@ -1,3 +1,4 @@
+import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
 import { logProspectActivities } from '../activities/log-prospect-activities.ts'
 import type { LoggedActivity } from '../activities/log-prospect-activity.ts'
 import { type NewActivity, weightOf } from '../activities/new-log.ts'
@@ -29,7 +30,7 @@ export type Received =
 type Steps = {
   /** Called once a delivery is verified, before anything is logged. May refuse. */
   readonly onVerified?: () => void
-  /** Called with how many activities were logged, replays aside. */
+  /** Called after each thousand with how many activities were logged, replays aside. */
   readonly onLogged?: (activities: number) => void
   /** Called if the trap is filled: nothing is logged, and the result does not show it. */
   readonly onTrapped?: () => void
@@ -147,14 +148,19 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
         markSeen(hook, { refusedMs: now, refusal: NO_ONE_IN_QUERY })
         return refuse('invalid_request', NO_ONE_IN_QUERY)
       }
-      const outcomes = await logAll({
-        inputs: activities,
-        prepare: (activity) => activity,
-        weightOf,
-        beforeList: steps.nextTurn,
-      })
-      steps.onLogged?.(outcomes.filter((outcome) => !(outcome instanceof Error) && !outcome.replayed).length)
-      const results = outcomes.map(resultOf)
+      const results: ReturnType<typeof resultOf>[] = []
+      let loggedCount = 0
+      for (let begin = 0; begin < activities.length; begin += ITEMS_MAX) {
+        const outcomes = await logAll({
+          inputs: activities.slice(begin, begin + ITEMS_MAX),
+          prepare: (activity) => activity,
+          weightOf,
+          beforeList: steps.nextTurn,
+        })
+        loggedCount += outcomes.filter((outcome) => !(outcome instanceof Error) && !outcome.replayed).length
+        steps.onLogged?.(loggedCount)
+        results.push(...outcomes.map(resultOf))
+      }
       warnAboutKeys(
         results.map((result) => result?.isAboutAnother === true),
         warnings.warn,
