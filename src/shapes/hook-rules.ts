@@ -97,8 +97,8 @@ export const Hmac = v.pipe(
     ),
     secretEncoding: v.optional(
       described(
-        v.picklist(['utf8', 'base64']),
-        '`base64`: the key is the decoded secret, after a `whsec_` if it has one.',
+        v.picklist(['utf8', 'base64', 'hex']),
+        '`base64`, `hex`: the key is the decoded secret, in base64 after a `whsec_` if it has one.',
       ),
       'utf8',
     ),
@@ -189,7 +189,9 @@ export const HookMap = v.pipe(
     email: places('Where the email of the prospect is.'),
     externalId: places('Where the id is that the vendor has for the prospect.'),
     name: places('Where the name of the prospect is.'),
-    occurredAt: places('Where the time is: RFC 3339, or seconds or milliseconds since 1970.'),
+    occurredAt: places(
+      'Where the time is: RFC 3339, RFC 2822, ISO 8601 without separators, or seconds, milliseconds, microseconds or nanoseconds since 1970.',
+    ),
     idempotencyKey: places(
       'Identifies one message in all attempts. One that you map belongs to the hook, the mapped type and the mapped person. `sha256` is the hash of the body, which is a key for 24 hours.',
       { alsoAllows: 'sha256' },

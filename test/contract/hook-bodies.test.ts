@@ -130,6 +130,19 @@ const BODIES: Readonly<Record<string, readonly [Sent, payload: unknown, Read, wa
   ],
   'a multipart form with nothing in it': [multipart('--X--\r\n'), {}, {}],
   'a gzip body': [encodedAs('gzip', gzipSync(`{"email":"${ADA}"}`)), { email: ADA }, { email: ADA }],
+  'a gzip body without its header': [json(gzipSync(`{"email":"${ADA}"}`)), { email: ADA }, { email: ADA }],
+  'a form in gzip without its header': [form(gzipSync(`email=${ADA}`)), { email: ADA }, { email: ADA }],
+  'a gzip body that says it is sent as it is': [
+    encodedAs('identity', gzipSync(`{"email":"${ADA}"}`)),
+    { email: ADA },
+    { email: ADA },
+  ],
+  'bytes that begin like gzip': [
+    ofType('application/octet-stream', Buffer.from([0x1f, 0x8b, 8, 0])),
+    { bodyBase64: 'H4sIAA==' },
+    {},
+    /it is not gzip/,
+  ],
   'a deflated form': [
     encodedAs('Deflate', deflateSync(`email=${ADA}`), FORM),
     { email: ADA },
@@ -259,8 +272,10 @@ overStores(
         await warnings({ each: '/a' }, `{"a":[{},{"email":"${ADA}"},{"email":"-"}]}`),
         `The last body identifies no one in 2 of its 3 elements: ${noOne}`,
       )
+      const noTime = 'The last body has a time that cannot be used at /at.'
+      t.equal(await warnings({}, `{"email":"${ADA}","at":0}`), noTime)
       const late = `{"email":"${ADA}","at":"next Tuesday"}`
-      t.equal(await warnings({}, late), 'The last body has a time that cannot be used at /at.')
+      t.equal(await warnings({}, late), noTime)
       t.equal(await warnings({}, `{"email":"${ADA}","at":"N/A"}`), null, 'no time')
       t.equal(
         await warnings({}, `{"email":"${ADA}"}`, {}, '?utm_source=x'),

@@ -148,10 +148,41 @@ const TIMES: readonly Mapping[] = [
   '2026-11-20 10:00:00Z',
   '2026-11-20 11:00:00.0+01',
   '2026-11-20 10:00:00 UTC',
+  'Fri, 20 Nov 2026 10:00:00 +0000',
+  '20 Nov 2026 11:00 +0100 (CET)',
+  'Fri, 20 Nov 2026 10:00:00 GMT',
+  '20261120T100000Z',
+  '20261120T1100+01',
+  '20261120T100000.000+0000',
+  '2026-11-20T11:00:00+01:00[Europe/Berlin]',
+  '2026-11-20T10:00:00Z[UTC][u-ca=gregory]',
+  '2026/11/20 10:00:00+00:00',
+  ...[NOW / 1_000, NOW, NOW * 1_000, NOW * 1_000_000].flatMap((amount) => [String(amount), amount]),
+  `${NOW}123456`,
 ].map((time) => ({
   map: { occurredAt: ['/at', '/old'] },
   body: { at: time, old: 1 },
   logged: { occurredAt: NOW_TEXT },
+}))
+
+/** A time that cannot be used is left out, and the next place is read. */
+const NO_TIMES: readonly Mapping[] = [
+  ...[
+    0,
+    '0',
+    -1,
+    1e21,
+    'soon',
+    '11/20/2026 10:00',
+    '20 Nov 2026 10:00:00',
+    '20261120',
+    'Fri, 31 Feb 2026 10:00:00 GMT',
+  ],
+  ...['20261120T100000', '20261320T100000Z', '2026/11/20', '[Europe/Berlin]', `${'['.repeat(900)}`],
+].map((time) => ({
+  map: { occurredAt: ['/at', '/next'] },
+  body: { at: time, next: NOW - 1_000 },
+  logged: { occurredAt: time === '20261120' ? '1970-08-23T12:05:20.000Z' : '2026-11-20T09:59:59.000Z' },
 }))
 
 const ARRAYS: readonly Mapping[] = [
@@ -228,6 +259,7 @@ const MAPPINGS: readonly { promise: string; mappings: readonly Mapping[] }[] = [
   },
   { promise: 'a header is read as UTF-8 if it can be, else as Latin-1', mappings: HEADERS },
   { promise: 'a time is read in every notation that is unambiguous', mappings: TIMES },
+  { promise: 'what is no time, or an ambiguous one, is left out', mappings: NO_TIMES },
   { promise: 'places lead into an array as it is sent, and as it is stored', mappings: ARRAYS },
   {
     promise: 'a place goes on in a text that holds JSON or base64 of it, three levels deep',

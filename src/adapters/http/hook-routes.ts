@@ -1,4 +1,5 @@
 import type { Delivery } from '../../core/hooks/delivery.ts'
+import { isGzip } from '../../core/hooks/read-body.ts'
 import type { ReadyHook } from '../../core/hooks/ready-hook.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
 import { requireActiveTenant } from '../../core/tenants/identify.ts'
@@ -102,7 +103,7 @@ const receiveInSlotOver =
     const body = (await readBody(request, slot, bytesMax)) ?? new Uint8Array()
     logFields.bodyBytes = body.length
     // A compressed body may become this large.
-    if (request.headers['content-encoding']) admission.hold(slot, bytesMax)
+    if (request.headers['content-encoding'] || isGzip(body)) admission.hold(slot, bytesMax)
     const turn = turnToRun(admission, slot, logFields)
     if (turn !== undefined) await turn
     // While the request waited, the hook may have been disabled.

@@ -7,6 +7,7 @@ import type { HookTools } from './hook-tools.ts'
 import { PRESET_ROWS } from './presets.ts'
 
 const BASE64 = /^[\w+/-]{2,}={0,2}$/
+const HEX = /^(?:[0-9a-f]{2})+$/i
 const OTHER_SECRET =
   'must be base64, alone or after whsec_; if the vendor signs with this text as it is, use hmac with the secretEncoding utf8'
 
@@ -24,6 +25,8 @@ export const issueSecret = ({ secrets, publicUrl }: HookTools, verify: NewHook['
   }
   const { secret = '' } = verify
   if (hmac?.secretEncoding === 'base64') requireBase64(secret)
+  if (hmac?.secretEncoding === 'hex' && !HEX.test(secret))
+    refuseVerification('must be hexadecimal: pairs of 0-9 and a-f', '/verify/secret')
   return { sealed: secrets.seal(secret), token: undefined }
 }
 

@@ -62,7 +62,7 @@ export const mapperOf = (
     for (const parts of places.get(member) ?? [])
       for (const text of textsOf(parts)) {
         const value = text && memberOf(member, text, nowMs)
-        if (text && !value && !isLeftover(text)) unusable ??= parts
+        if (text && !value && (text === '0' || !isLeftover(text))) unusable ??= parts
         if (!value) continue
         const found = { text: value, parts }
         // A text that is no address, such as the answer to another question, yields to one.

@@ -44,9 +44,15 @@ const INFLATES: Readonly<Record<string, (bytes: Uint8Array, options: ZlibOptions
   deflate: (bytes, options) => (((bytes[0] ?? 0) & 0xf) === 8 ? inflateSync : inflateRawSync)(bytes, options),
 }
 
+/** Whether bytes begin like gzip, the method of which is always 8. No text does. */
+export const isGzip = ([first, second, method]: Uint8Array): boolean =>
+  first === 0x1f && second === 0x8b && method === 8
+
 export const inflated = (delivery: Delivery): Inflated => {
-  const encoding = (headerIn(delivery, 'content-encoding') ?? '').trim().toLowerCase()
-  if (encoding === '' || encoding === 'identity' || delivery.body.length === 0) return delivery
+  const named = (headerIn(delivery, 'content-encoding') ?? '').trim().toLowerCase()
+  const isNamed = named !== '' && named !== 'identity'
+  if ((!isNamed && !isGzip(delivery.body)) || delivery.body.length === 0) return delivery
+  const encoding = isNamed ? named : 'gzip'
   const { bytesMax: maxOutputLength = BYTES_MAX } = delivery
   const inflate = Object.hasOwn(INFLATES, encoding) ? INFLATES[encoding] : undefined
   const body = inflate && orNull(() => inflate(delivery.body, { maxOutputLength }))

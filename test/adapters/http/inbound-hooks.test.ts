@@ -395,6 +395,19 @@ t.test('400: a secret with blanks around it, or in a wrong encoding, is refused'
     await create(verify('standard-webhooks', secret))
 })
 
+t.test('a secret may be in hexadecimal', async (t) => {
+  const { refused, create, send } = await refuser(t)
+  const verify = (secret: string) => ({ verify: { hmac: { ...hmac, secretEncoding: 'hex' }, secret } })
+  for (const secret of ['0', 'abc', 'whsec_00', '0x00ff', 'zz'])
+    await refused(verify(secret), '/verify/secret', /must be hexadecimal/)
+  for (const secret of ['00ff', 'C0FFEE00', 'a'.repeat(64)]) {
+    const { path } = await create(verify(secret))
+    const signature = createHmac('sha256', Buffer.from(secret, 'hex')).update('{}').digest('hex')
+    t.equal((await send(path, '{}', { 'x-signature': signature })).status, 200)
+    t.equal((await send(path, '{}', { 'x-signature': signatureOf('{}', secret) })).status, 401)
+  }
+})
+
 t.test('Svix signs with headers of two names, and a mixed set is not verified', async (t) => {
   const { create, send, logs, clock } = await openHooks()
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
