@@ -535,10 +535,28 @@ t.test('only pages of a hook’s origins may read its answers', async (t) => {
     'access-control-request-headers': 'content-type',
   }
   for (const origin of kept) {
-    const allowed = { 'access-control-allow-origin': origin, vary: 'origin' }
+    const allowed = {
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      vary: /^origin/,
+    }
     const asked = await send(path, '', { origin, ...preflight }, 'OPTIONS')
     t.match(asked, { status: 204, headers: { ...allowed, 'access-control-allow-headers': 'content-type' } })
-    t.notOk('access-control-allow-credentials' in asked.headers)
+    for (const names of [
+      'content-type,traceparent',
+      'baggage, content-type, x-requested-with',
+      'a'.repeat(100),
+    ]) {
+      const more = { ...preflight, 'access-control-request-headers': names }
+      const { headers } = await send(path, '', { origin, ...more }, 'OPTIONS')
+      t.equal(headers['access-control-allow-headers'], names)
+      t.equal(headers['vary'], 'origin, access-control-request-headers')
+    }
+    for (const names of ['', 'a b', 'x-a,,x-b', 'x: y', 'é', `${'a,'.repeat(50)}a`]) {
+      const more = { ...preflight, 'access-control-request-headers': names }
+      const { headers } = await send(path, '', { origin, ...more }, 'OPTIONS')
+      t.equal(headers['access-control-allow-headers'], 'content-type', names)
+    }
     t.match(await send(path, '{}', { origin }), { status: 200, headers: allowed })
     t.match(await send(path, 'x'.repeat(9), { origin }, 'POST', 8), { status: 413, headers: allowed })
   }
@@ -555,9 +573,13 @@ t.test('only pages of a hook’s origins may read its answers', async (t) => {
       t.notOk('access-control-allow-origin' in headers, `${method} ${origin}`)
     }
   const open = await create({ ...TOKEN, origins: ['*'] })
-  t.match(await send(open.path, '{}', { origin: 'null' }), {
-    headers: { 'access-control-allow-origin': '*' },
-  })
+  for (const method of ['POST', 'OPTIONS']) {
+    const more = { ...preflight, 'access-control-request-headers': 'traceparent' }
+    const { headers } = await send(open.path, '{}', { origin: 'null', ...more }, method)
+    t.equal(headers['access-control-allow-origin'], '*')
+    t.notOk('access-control-allow-credentials' in headers)
+    t.equal(headers['access-control-allow-headers'] ?? 'content-type', 'content-type')
+  }
   const closed = await create(TOKEN)
   for (const target of [closed.path, `${open.path}x`, `/hooks/${open.hookId}`, '/v0/hooks']) {
     const { status, headers } = await send(target, '', { origin: WEBSITE, ...preflight }, 'OPTIONS')
