@@ -83,6 +83,32 @@ const BODIES: Readonly<Record<string, readonly [Sent, payload: unknown, Read, wa
     { email: ADA, name: '日本' },
     { email: ADA, name: '日本' },
   ],
+  'a form whose field _charset_ names its encoding': [
+    form(`_charset_=windows-1251&email=${ADA}&name=%C0%E4%E0`),
+    { _charset_: 'windows-1251', email: ADA, name: 'Ада' },
+    { email: ADA, name: 'Ада' },
+  ],
+  'a form in an encoding that is all ASCII': [
+    form(`name=%1B%24B%46%7C%4B%5C%1B%28B&_charset_=ISO-2022-JP&email=${ADA}`),
+    { name: '日本', _charset_: 'ISO-2022-JP', email: ADA },
+    { email: ADA, name: '日本' },
+  ],
+  'the content type goes before _charset_, and UTF-8 before both': [
+    ofType(`${FORM};charset=shift_jis`, `_charset_=windows-1251&email=${ADA}&name=%93%FA&a=%C3%AB`),
+    { _charset_: 'windows-1251', email: ADA, name: '日', a: 'ë' },
+    { email: ADA, name: '日' },
+  ],
+  'an unknown or empty _charset_': [
+    form(`_charset_=nonsense&email=${ADA}&name=Zo%EB`),
+    { _charset_: 'nonsense', email: ADA, name: 'Zoë' },
+    { email: ADA, name: 'Zoë' },
+    /read as windows-1252/,
+  ],
+  'a multipart form whose field _charset_ names its encoding': [
+    multipart(latin1(`${part('name', '\xc0\xe4\xe0')}${part('_charset_', 'windows-1251')}--X--`)),
+    { name: 'Ада', _charset_: 'windows-1251' },
+    { name: 'Ада' },
+  ],
   'JSON in windows-1252': [
     json(latin1(`{"email":"${ADA}","name":"Zo\xeb \x93\x80"}`)),
     { email: ADA, name: 'Zoë “€' },
@@ -384,6 +410,21 @@ overStores(
       t.match(all[0], { email: value, externalId: hook.hookId, prospectId: all[1]?.['prospectId'] })
       await send(hook.path, `{"email":"${ADA}"}`)
       t.match((await logs())[0], { email: ADA, externalId: null })
+    })
+
+    t.test('the type of what a form sends is form_submitted, unless a place leads to one', async (t) => {
+      const { create, send, logs } = await openHooks(t, kind)
+      const byToken = { verify: { token: true }, map: MAP }
+      for (const [fields, body, type] of [
+        [{ trap: 'website' }, 'email=a', 'form_submitted'],
+        [{ redirectTo: 'https://example.com' }, 'email=a', 'form_submitted'],
+        [{ origins: ['*'] }, 'type=quote', 'quote'],
+        [{}, 'email=a', 'webhook'],
+      ] as const) {
+        const { path } = await create({ ...byToken, ...fields })
+        await send(path, ...form(body))
+        t.match((await logs())[0], { type })
+      }
     })
 
     t.test('a filled trap stores nothing, and the answer does not show it', async (t) => {

@@ -39,6 +39,8 @@ type Lookup = (parts: readonly string[]) => readonly string[]
 
 type MapperOptions = {
   readonly tenantId?: string
+  /** The type if no place leads to one. */
+  readonly defaultType?: string
   readonly shareLoop?: ShareLoop
 }
 
@@ -46,7 +48,7 @@ type MapperOptions = {
 export const mapperOf = (
   map: HookMap,
   each: string | null,
-  { tenantId = '', shareLoop = atOnce }: MapperOptions = {},
+  { tenantId = '', defaultType = 'webhook', shareLoop = atOnce }: MapperOptions = {},
 ) => {
   const places = new Map(
     Object.entries(map).map(([member, places = []]) => [member as Member, places.map(partsOf)]),
@@ -76,7 +78,7 @@ export const mapperOf = (
   const activityOf = ({ payload }: Document, find: (member: Member) => Found | undefined): MappedActivity => {
     const key = find('idempotencyKey')
     return {
-      type: find('type')?.text ?? 'webhook',
+      type: find('type')?.text ?? defaultType,
       payload: payload(),
       email: find('email')?.text,
       externalId: find('externalId')?.text,

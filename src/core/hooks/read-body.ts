@@ -176,6 +176,8 @@ const openedForm = (values: ReadonlyMap<string, unknown>, { root }: PointerTree)
 }
 const memberText = (name: string, value: unknown) => `${JSON.stringify(name)}:${JSON.stringify(value)}`
 
+/** A hidden field with this name gets the name of the encoding in which the browser sends the form (HTML Standard). */
+const CHARSET_FIELD = '_charset_'
 /** The fields of an encoded form, as browsers read it; null if there are too many. */
 const fieldsIn = (body: Buffer, charset: string | undefined, warn: Warn): Field[] | null => {
   const pieces = withBlanks(body)
@@ -183,7 +185,9 @@ const fieldsIn = (body: Buffer, charset: string | undefined, warn: Warn): Field[
     .split('&', FIELDS_MAX + 1)
   if (pieces.length > FIELDS_MAX) return null
   const textOf = textsIn(warn)
-  const read = (part: string) => textOf(percentDecoded(part), charset)
+  const [named = ''] = pieces.filter((piece) => piece.startsWith(`${CHARSET_FIELD}=`))
+  const label = charset ?? (named.slice(CHARSET_FIELD.length + 1) || undefined)
+  const read = (part: string) => textOf(percentDecoded(part), label)
   return pieces.filter(Boolean).map((piece) => {
     const nameEnd = `${piece}=`.indexOf('=')
     return [read(piece.slice(0, nameEnd)), read(piece.slice(nameEnd + 1))]
@@ -201,10 +205,14 @@ const BLANK = 0x20
 
 const fieldsOf = (parts: readonly Part[], warn: Warn): Field[] => {
   const textOf = textsIn(warn)
+  const isNamed = (part: Part) => part.name.toString('latin1') === CHARSET_FIELD
+  const named = parts.find(isNamed)
+  const label = named && 'value' in named ? named.value.toString('latin1').trim() || undefined : undefined
   return parts.map((part) => {
-    if ('value' in part) return [textOf(part.name), textOf(part.value, part.charset)]
+    const name = textOf(part.name, label)
+    if ('value' in part) return [name, textOf(part.value, part.charset ?? label)]
     const { type, bytes } = part
-    return [textOf(part.name), { name: textOf(part.file), type, bytes }]
+    return [name, { name: textOf(part.file, label), type, bytes }]
   })
 }
 const textsIn = (warn: Warn) => (bytes: Buffer, charset?: string) => {
@@ -217,7 +225,7 @@ const guessedAs = (encoding: string) => `was read as ${encoding}: it is not UTF-
 /** UTF-8, else the encoding that is named, else UTF-16 if it says so, else windows-1252. Marks of byte order are dropped. */
 const decoded = (bytes: Buffer, charset?: string) => {
   const isNamed = charset !== undefined && !/^utf-?8$/i.test(charset)
-  if (isUtf8(bytes) && !(isNamed && /^utf-?16/i.test(charset) && bytes.includes(0)))
+  if (isUtf8(bytes) && !(isNamed && isAsciiOf(charset, bytes)))
     return { text: bytes.toString().replace(/^\ufeff+/, ''), encoding: 'utf-8', isGuessed: false }
   const label = isNamed ? charset : labelByMark(bytes)
   const decoder = label === '' ? null : orNull(() => new TextDecoder(label, { fatal: true }))
@@ -227,6 +235,11 @@ const decoded = (bytes: Buffer, charset?: string) => {
   const isGuessed = decoder?.encoding !== 'windows-1252'
   return { text: windows1252(bytes), encoding: 'windows-1252', isGuessed }
 }
+
+/** Whether bytes that are valid UTF-8 are in another encoding, which has bytes that no text in UTF-8 has. */
+const isAsciiOf = (charset: string, bytes: Buffer): boolean =>
+  (/^utf-?16/i.test(charset) && bytes.includes(0)) || (/^iso-2022-/i.test(charset) && bytes.includes(ESCAPE))
+const ESCAPE = 0x1b
 
 /** The encoding that a mark of byte order names; empty without one. */
 const labelByMark = (bytes: Buffer): string => {

@@ -37,13 +37,15 @@ export const readyHook = (
   const readsQuery = Object.values(map).some((places) => /(^| \+ )query:/m.test(places?.join('\n') ?? ''))
   /** What is outside of the signed text does not become an activity by itself. */
   const coversQuery = !hmac || hmac.template.includes('{url}')
+  const isForBrowsers = redirectTo !== null || trap !== null || origins.length > 0
+  const defaultType = isForBrowsers ? 'form_submitted' : 'webhook'
   const answerChallenge = challenge && answererOf(challenge, hookId)
   const isOracle = signsChallenges(challenge)
   const signingKey = () => {
     const { secret } = open(stored.secret)
     return secret === null ? undecryptable() : secretKeyOf(secret, hmac?.secretEncoding ?? 'utf8')
   }
-  const mapped = mapperOf(map, each, { tenantId, shareLoop })
+  const mapped = mapperOf(map, each, { tenantId, defaultType, shareLoop })
   /** With the names of headers that the preset expects. */
   const renamed = (delivery: Delivery): Delivery => {
     const [to = '', from = ''] = headerPrefixes ?? []
@@ -103,7 +105,7 @@ export const readyHook = (
     /** Whether a request may be a delivery: any POST, and a GET with a query if the address has a token. */
     isDelivery: ({ method, query = '' }: Pick<Delivery, 'method' | 'query'>): boolean =>
       method === 'POST' || (method === 'GET' && query !== '' && !hmac),
-    isForBrowsers: redirectTo !== null || trap !== null || origins.length > 0,
+    isForBrowsers,
     /** Whether the token is valid. A hook with signatures has no token. */
     isAddressedBy: (token: string | undefined, nowMs: number): boolean => {
       if (hmac || token === undefined) return Boolean(hmac) && token === undefined
