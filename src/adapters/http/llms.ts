@@ -10,7 +10,7 @@ export const llmsText = (base: string): string => `# prospect-pages
 - [OpenAPI 3.1](${base}/openapi.json): every operation with its parameters, answers and problems
 - [API reference](${base}/docs): the same for people, unless the operator has turned it off
 - Guides in the package and its repository: README.md, docs/api.md (retries, errors, lists, limits), docs/pages.md,
-  docs/events.md (feed and webhooks), docs/hooks.md (vendors' webhooks), docs/assistants.md (tools at ${base}/mcp)
+  docs/events.md (feed and webhooks), docs/hooks.md and docs/hooks-reference.md (vendors' webhooks), docs/assistants.md (tools at ${base}/mcp)
 
 ## Authentication
 
