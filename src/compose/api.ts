@@ -37,6 +37,7 @@ export type ApiSettings = Pick<
   | 'rateLimitPerMinute'
   | 'failedAuthPerMinute'
   | 'hookFormsPerMinute'
+  | 'uploadBytesMax'
   | 'requestsAtOnceMax'
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
@@ -107,6 +108,7 @@ export const composeApi = (deps: Deps) => {
     rawRoutes: deps.rawRoutes ?? [],
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     limitForms: limitForms(settings.hookFormsPerMinute, stopwatch),
+    uploadBytesMax: settings.uploadBytesMax,
     admission: createAdmission({
       atOnceMax: settings.requestsAtOnceMax,
       waitingMax: settings.requestsWaitingMax,

@@ -68,6 +68,7 @@ const RULES = new Map<string, Rule>(
     rateLimitPerMinute: LIMIT,
     failedAuthPerMinute: LIMIT,
     hookFormsPerMinute: LIMIT,
+    uploadBytesMax: LIMIT,
     requestsAtOnceMax: LIMIT,
     requestsWaitingMax: LIMIT,
     bodyBytesHeldMax: LIMIT,
@@ -84,7 +85,7 @@ const SERVICE = wordsIn(
 )
 const API = [
   ...SERVICE,
-  ...wordsIn(`rateLimitPerMinute failedAuthPerMinute hookFormsPerMinute requestsAtOnceMax requestsWaitingMax
+  ...wordsIn(`rateLimitPerMinute failedAuthPerMinute hookFormsPerMinute uploadBytesMax requestsAtOnceMax requestsWaitingMax
     bodyBytesHeldMax docs console authenticate onAnswered onError`),
 ]
 const PUBLISHER = wordsIn(

@@ -172,6 +172,11 @@ export const SETTINGS = {
   ],
   BODY_BYTES_MAX: ['1048576', bodyBytes, 'largest request body'],
   BATCH_BYTES_MAX: ['8388608', bodyBytes, 'largest body of a batch; BODY_BYTES_MAX limits each item'],
+  UPLOAD_BYTES_MAX: [
+    '26214400',
+    whole(1_024, 1e11),
+    'largest form with files to a hook with a token; the files are not kept',
+  ],
   BODY_BYTES_HELD_MAX: ['67108864', whole(2_048, 1e11), 'body bytes in flight of all tenants; beyond it 503'],
   HEADERS_MS_MAX: ['10000', whole(100, 600_000), 'time limit for the headers of a request to arrive'],
   REQUEST_MS_MAX: ['30000', whole(100, 600_000), 'time limit for a whole request to arrive'],

@@ -388,6 +388,7 @@ const EVERY_OPTION: Record<
   rateLimitPerMinute: true,
   failedAuthPerMinute: true,
   hookFormsPerMinute: true,
+  uploadBytesMax: true,
   requestsAtOnceMax: true,
   requestsWaitingMax: true,
   bodyBytesHeldMax: true,

@@ -151,6 +151,7 @@ export const openScene = async ({
       identify: byApiKey(identifyIn(apiStore.apiKeys, clock)),
       rateLimit: createRateLimit(rateLimitPerMinute, clock),
       limitForms: limitForms(hookFormsPerMinute, clock),
+      uploadBytesMax: 10_000,
       admission: createAdmission({
         atOnceMax: requestsAtOnceMax,
         waitingMax: requestsWaitingMax,

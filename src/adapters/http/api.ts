@@ -47,6 +47,7 @@ type Deps = {
   readonly routes: readonly Route[]
   readonly rateLimit: RateLimit | null
   readonly limitForms: LimitForms
+  readonly uploadBytesMax: number
   readonly admission: Admission
   readonly newRequestId: () => string
   /** Refuses `unavailable` while the service is not ready. */

@@ -1,7 +1,7 @@
 import { tooLarge } from '../../core/engine/failures.ts'
 import { malformed } from './malformed.ts'
 import { targetUnder } from './mounted.ts'
-import type { Api, ApiResponse, BodyInParts, RequestBody } from './requests.ts'
+import { type Api, type ApiResponse, type BodyInParts, limitExceeded, type RequestBody } from './requests.ts'
 
 type Deps = {
   readonly api: Api
@@ -49,23 +49,28 @@ const discard = async (reader: ReadableStreamDefaultReader): Promise<void> => {
 const bodyOf = (request: Request, { bodyBytesMax, batchBytesMax }: Deps['limits']): RequestBody => ({
   bytesMax: bodyBytesMax,
   batchBytesMax,
-  read: async (bytesMax) => {
+  read: async (bytesMax, sieve) => {
     if (request.bodyUsed || request.body === null)
       throw new Error('The body was already read: pass the request to prospect-pages first.')
     const chunks: Uint8Array[] = []
-    let length = 0
+    let bytes = 0
+    let keptBytes = 0
     const reader = request.body.getReader()
     const next = () => reader.read().catch(() => Promise.reject(malformed('The request ended early.')))
     while (true) {
       const { done, value } = await next()
       if (done) break
-      chunks.push(value)
-      length += value.length
-      if (length > bytesMax) {
+      const kept = sieve ? sieve.keep(Buffer.from(value)) : value
+      chunks.push(kept)
+      bytes += value.length
+      keptBytes += kept.length
+      const exceeded = limitExceeded(keptBytes, bytes, bytesMax, sieve)
+      if (exceeded !== null) {
         void discard(reader)
-        throw tooLarge(bytesMax)
+        throw tooLarge(exceeded)
       }
     }
+    if (sieve) chunks.push(sieve.end())
     return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
   },
 })

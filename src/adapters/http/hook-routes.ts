@@ -1,4 +1,5 @@
 import type { Delivery } from '../../core/hooks/delivery.ts'
+import { type FilesLeftOut, leaveOutFiles } from '../../core/hooks/files-left-out.ts'
 import { isGzip } from '../../core/hooks/read-body.ts'
 import type { ReadyHook } from '../../core/hooks/ready-hook.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
@@ -9,7 +10,8 @@ import { type Admission, type Slot, turnToRun } from './admission.ts'
 import { html, pageFor, takesHtml } from './html.ts'
 import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
-import { headerOf } from './request-headers.ts'
+import type { createReadBody } from './parse-request.ts'
+import { announcedBytes, headerOf } from './request-headers.ts'
 import {
   type ApiRequest,
   type ApiResponse,
@@ -42,7 +44,9 @@ type Deps = {
   readonly admission: Admission
   readonly rateLimit: RateLimit | null
   readonly limitForms: LimitForms
-  readonly readBody: (request: ApiRequest, slot: Slot, bytesMax: number) => Promise<Uint8Array | undefined>
+  readonly readBody: ReturnType<typeof createReadBody>
+  /** Largest form with files, which are read past. */
+  readonly uploadBytesMax: number
 }
 
 /**
@@ -92,7 +96,7 @@ type HookInUse = {
 }
 
 const receiveInSlotOver =
-  ({ receiver, publicUrl, admission, readBody }: Deps) =>
+  ({ receiver, publicUrl, admission, readBody, uploadBytesMax }: Deps) =>
   async (
     { request, logFields }: Exchange,
     slot: Slot,
@@ -100,7 +104,9 @@ const receiveInSlotOver =
   ): Promise<Received> => {
     const askedMs = stopwatch()
     const bytesMax = request.body?.bytesMax ?? 0
-    const body = (await readBody(request, slot, bytesMax)) ?? new Uint8Array()
+    const files = hook.hasToken ? filesLeftOut(request, bytesMax) : null
+    const sieve = files && { ...files, bytesMax: Math.max(uploadBytesMax, bytesMax) }
+    const body = (await readBody(request, slot, bytesMax, undefined, sieve)) ?? new Uint8Array()
     logFields.bodyBytes = body.length
     // A compressed body may become this large.
     if (request.headers['content-encoding'] || isGzip(body)) admission.hold(slot, bytesMax)
@@ -109,23 +115,34 @@ const receiveInSlotOver =
     // While the request waited, the hook may have been disabled.
     if (isOld(askedMs)) requireActiveTenant(await findAgain())
     let isTrapped = false
-    const received = await receiver.receive(hook, deliveryOf(request, body, publicUrl), {
-      onVerified: limitRate,
-      onLogged: (activities) => {
-        logFields.activities = activities
+    const received = await receiver.receive(
+      hook,
+      { ...deliveryOf(request, body, publicUrl), fileBytes: files?.fileBytes },
+      {
+        onVerified: limitRate,
+        onLogged: (activities) => {
+          logFields.activities = activities
+        },
+        onTrapped: () => {
+          isTrapped = true
+        },
+        nextTurn: async (items) => {
+          await admission.nextTurn(slot, items)
+          if (isOld(askedMs)) requireActiveTenant(await findAgain())
+          await shareLoop(hook.tenantId)
+        },
       },
-      onTrapped: () => {
-        isTrapped = true
-      },
-      nextTurn: async (items) => {
-        await admission.nextTurn(slot, items)
-        if (isOld(askedMs)) requireActiveTenant(await findAgain())
-        await shareLoop(hook.tenantId)
-      },
-    })
+    )
     logFields.outcome = isTrapped ? 'trapped' : outcomeOf(received)
     return received
   }
+
+/** Leaves the files out of a form that may be too large with them. What is signed must be read as a whole. */
+const filesLeftOut = (request: ApiRequest, bytesMax: number): FilesLeftOut | null => {
+  if ((announcedBytes(request) ?? bytesMax + 1) <= bytesMax) return null
+  if (headerOf(request, 'content-encoding') !== undefined) return null
+  return leaveOutFiles(headerOf(request, 'content-type') ?? '')
+}
 
 const answerTo = (received: Received, hook: FoundHook, request: ApiRequest): ApiResponse => {
   if ('challenge' in received) {

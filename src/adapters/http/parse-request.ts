@@ -9,7 +9,7 @@ import { parseBatch } from './batches.ts'
 import { revisionsIn } from './entity-tags.ts'
 import { ONCE, parseQuery } from './parse-query.ts'
 import { announcedBytes, headerOf } from './request-headers.ts'
-import type { ApiRequest } from './requests.ts'
+import type { ApiRequest, BodySieve } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
 /** A request whose body is read. */
@@ -28,14 +28,16 @@ export const createReadBody =
     slot: Slot,
     bytesMax: number,
     checkHeaders?: (request: ApiRequest) => void,
+    sieve?: BodySieve | null,
   ): Promise<Uint8Array | undefined> => {
     const { body } = request
     const announced = announcedBytes(request)
     if (body === undefined || announced === 0) return undefined
     if (announced !== undefined) checkHeaders?.(request)
-    if (announced !== undefined && announced > bytesMax) throw tooLarge(bytesMax)
-    hold(slot, announced ?? bytesMax)
-    const bytes = await reading(slot, body.read(bytesMax))
+    const allBytesMax = sieve?.bytesMax ?? bytesMax
+    if (announced !== undefined && announced > allBytesMax) throw tooLarge(allBytesMax)
+    hold(slot, Math.min(announced ?? bytesMax, bytesMax))
+    const bytes = await reading(slot, body.read(bytesMax, sieve))
     hold(slot, bytes.length)
     if (bytes.length === 0) return undefined
     if (announced === undefined) checkHeaders?.(request)

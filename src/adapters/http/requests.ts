@@ -24,7 +24,24 @@ export type RequestBody = {
   /** Limit of a batch; each of its items is limited by `bytesMax`, which is also the default. */
   readonly batchBytesMax?: number
   /** Reads the body to its end. Only called once everything before it is valid. Refuses `payload_too_large`. */
-  readonly read: (bytesMax: number) => Promise<Uint8Array>
+  readonly read: (bytesMax: number, sieve?: BodySieve | null) => Promise<Uint8Array>
+}
+/** Lets through a part of a body while it arrives; only that part counts for the limit of the body. */
+export type BodySieve = {
+  /** Limit of all bytes. */
+  readonly bytesMax: number
+  readonly keep: (bytes: Buffer) => Buffer
+  readonly end: () => Buffer
+}
+/** The limit that a body exceeds, of which some bytes are kept; null if it exceeds none. */
+export const limitExceeded = (
+  keptBytes: number,
+  bytes: number,
+  bytesMax: number,
+  sieve: BodySieve | null | undefined,
+): number | null => {
+  if (keptBytes > bytesMax) return bytesMax
+  return sieve && bytes > sieve.bytesMax ? sieve.bytesMax : null
 }
 /** Describes a request once it is answered. Contains no key, and nothing that identifies a prospect. */
 export type RequestLog = {

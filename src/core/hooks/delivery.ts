@@ -7,6 +7,8 @@ export type Delivery = {
   readonly url: string | null
   /** The query of the URL, without its question mark. */
   readonly query?: string | undefined
+  /** The sizes of the files of a form, if they were left out of its body. */
+  readonly fileBytes?: readonly number[] | undefined
   /** Maximum size of the body once it is inflated. */
   readonly bytesMax?: number | undefined
 }

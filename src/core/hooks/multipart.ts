@@ -8,8 +8,19 @@ export const FIELDS_MAX = 1_000
 export const MORE_FIELDS = `its form has more than ${FIELDS_MAX} fields`
 /** RFC 2046 allows 70. */
 const BOUNDARY_LENGTH_MAX = 200
+/** The boundary between the parts of a form; null if it is missing or too long, or the type is another one. */
+export const boundaryIn = (contentType: string): string | null => {
+  const boundary = MULTIPART.test(contentType) ? (parameterIn(contentType, 'boundary') ?? '') : ''
+  return boundary === '' || boundary.length > BOUNDARY_LENGTH_MAX ? null : boundary
+}
+export const MULTIPART = /^\s*multipart\/form-data\s*(;|$)/i
+/** Whether these are the headers of a file, from the delimiter on. */
+export const isFileHead = (head: string): boolean => {
+  const part = partIn(Buffer.from(head, 'latin1'))
+  return part !== null && 'file' in part
+}
 /** The headers of one part. */
-const HEADERS_LENGTH_MAX = 16_384
+export const HEADERS_LENGTH_MAX = 16_384
 
 const PARAMETER = /;\s*([\w*-]+)\s*=\s*(?:"(.*?)(?<!\\)"|([^;\s]*))/g
 /** The value of a parameter of a header, such as `charset`. */
@@ -21,11 +32,17 @@ export const parameterIn = (header: string, name: string): string | undefined =>
 
 /**
  * The parts of a body in `multipart/form-data` (RFC 7578), or what is wrong with it. Bounded: it ends after so many parts,
- * and passes over each byte a fixed number of times. Line ends without CR are accepted.
+ * and passes over each byte a fixed number of times. Line ends without CR are accepted. `fileBytes`: the sizes of files that
+ * were left out of the body, in order.
  */
-export const partsIn = (body: Buffer, contentType: string): readonly Part[] | string => {
-  const boundary = parameterIn(contentType, 'boundary') ?? ''
-  if (boundary === '' || boundary.length > BOUNDARY_LENGTH_MAX) return 'its boundary is missing or too long'
+export const partsIn = (
+  body: Buffer,
+  contentType: string,
+  fileBytes: readonly number[] = [],
+): readonly Part[] | string => {
+  const boundary = boundaryIn(contentType)
+  if (boundary === null) return 'its boundary is missing or too long'
+  let files = 0
   const delimiter = Buffer.from(`\n--${boundary}`, 'latin1')
   const first = delimiter.subarray(1)
   const parts: Part[] = []
@@ -38,7 +55,10 @@ export const partsIn = (body: Buffer, contentType: string): readonly Part[] | st
     if (end < 0) return NO_END
     const part = partIn(body.subarray(begin, end))
     if (part === null) return 'a part of its form is malformed'
-    if (parts.push(part) > FIELDS_MAX) return MORE_FIELDS
+    const isFile = 'file' in part
+    if (parts.push(isFile ? { ...part, bytes: fileBytes[files] ?? part.bytes } : part) > FIELDS_MAX)
+      return MORE_FIELDS
+    if (isFile) files++
     before = end
   }
 }

@@ -6,7 +6,15 @@ import { NESTING_MAX } from '../../json/raw-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { orNull } from '../engine/or-null.ts'
 import { type Delivery, headerIn } from './delivery.ts'
-import { FIELDS_MAX, MORE_FIELDS, type Part, parameterIn, partsIn, percentDecoded } from './multipart.ts'
+import {
+  FIELDS_MAX,
+  MORE_FIELDS,
+  MULTIPART,
+  type Part,
+  parameterIn,
+  partsIn,
+  percentDecoded,
+} from './multipart.ts'
 
 /** A body as JSON. */
 export type Document = {
@@ -72,7 +80,6 @@ export const queryAsBody = (delivery: Inflated): Inflated => {
 }
 
 const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
-const MULTIPART = /^\s*multipart\/form-data\s*(;|$)/i
 /** What the name of a field begins with: no object or array does. */
 const NAME = /^[a-z_%]/i
 const JSON_TYPE = /^\s*[\w.-]+\/([\w.-]+\+)?json\s*(;|$)/i
@@ -83,7 +90,7 @@ export const documentOf = (delivery: Inflated, each: string | null, warn: Warn):
   const type = headerIn(delivery, 'content-type') ?? ''
   const charset = parameterIn(type, 'charset')
   const body = Buffer.from(delivery.body.buffer, delivery.body.byteOffset, delivery.body.length)
-  const parts = MULTIPART.test(type) ? partsIn(body, type) : null
+  const parts = MULTIPART.test(type) ? partsIn(body, type, delivery.fileBytes) : null
   if (parts !== null && typeof parts !== 'string') return formDocument(fieldsOf(parts, warn))
 
   const isForm = FORM.test(type) && body.length > 0

@@ -102,6 +102,7 @@ export const readyHook = (
     /** As it can be sent in a header. */
     redirectTo: redirectTo === null ? null : new URL(redirectTo).href,
     answer,
+    hasToken: !hmac,
     /** Whether a request may be a delivery: any POST, and a GET with a query if the address has a token. */
     isDelivery: ({ method, query = '' }: Pick<Delivery, 'method' | 'query'>): boolean =>
       method === 'POST' || (method === 'GET' && query !== '' && !hmac),

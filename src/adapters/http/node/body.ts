@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { type DomainFailure, tooLarge } from '../../../core/engine/failures.ts'
+import { type BodySieve, limitExceeded } from '../requests.ts'
 
 const DISCARD_MS_MAX = 1_000
 /** A body that is this long arrives in several pieces. */
@@ -15,23 +16,28 @@ export const bodyOf = (
 ) => {
   let chunks: Buffer[] = []
 
-  const read = (bytesMax: number) =>
+  const read = (bytesMax: number, sieve?: BodySieve | null) =>
     new Promise<Uint8Array>((resolve, reject) => {
-      if (req.readableDidRead) return resolve(bytesReadBefore(req, bytesMax))
+      if (req.readableDidRead) return resolve(bytesReadBefore(req, bytesMax, sieve))
       beforeRead?.()
       // A stream that has ended, or whose sender is gone, emits nothing more.
       if (req.readableEnded) return resolve(new Uint8Array())
       if (req.destroyed) return reject(endedEarly())
       let bytes = 0
+      let keptBytes = 0
       const onChunk = (chunk: Buffer) => {
         bytes += chunk.length
-        chunks.push(chunk)
-        if (bytes > bytesMax) {
+        const kept = sieve ? sieve.keep(chunk) : chunk
+        keptBytes += kept.length
+        if (kept.length > 0) chunks.push(kept)
+        const exceeded = limitExceeded(keptBytes, bytes, bytesMax, sieve)
+        if (exceeded !== null) {
           req.off('data', onChunk).pause()
-          reject(tooLarge(bytesMax))
+          reject(tooLarge(exceeded))
         } else if (bytes >= LONG_BYTES) readInTurns(req)
       }
       const onEnd = () => {
+        if (sieve) chunks.push(sieve.end())
         resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
         // Otherwise the bytes of a batch would be kept twice until its answer.
         chunks = []
@@ -79,11 +85,13 @@ const readNext = (): void => {
  * The bytes of a body that a framework has already read and kept unparsed, as `rawBody` or `body`. A parsed body does
  * not give back its bytes, and a payload is stored byte for byte.
  */
-const bytesReadBefore = (req: IncomingMessage, bytesMax: number): Uint8Array => {
+const bytesReadBefore = (req: IncomingMessage, bytesMax: number, sieve?: BodySieve | null): Uint8Array => {
   const { rawBody, body } = req as { rawBody?: unknown; body?: unknown }
   const bytes = [rawBody, body].find((kept) => kept instanceof Uint8Array)
   if (bytes === undefined)
     throw new Error('The body was already parsed: mount the prospect-pages handler before any body parser.')
-  if (bytes.length > bytesMax) throw tooLarge(bytesMax)
-  return bytes
+  const kept = sieve ? Buffer.concat([sieve.keep(Buffer.from(bytes)), sieve.end()]) : bytes
+  const exceeded = limitExceeded(kept.length, bytes.length, bytesMax, sieve)
+  if (exceeded !== null) throw tooLarge(exceeded)
+  return kept
 }
