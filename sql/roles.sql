@@ -49,7 +49,7 @@ grant select, insert, delete, update (brand_id, name, title, page_context, statu
 grant select, insert, delete, update (pages_count, changes) on page_counts to prospect_pages;
 grant select, insert, delete, update (after_page_id, after_event_id) on page_group_deletions to prospect_pages;
 grant select, insert, delete, update (slug, custom_name, computed_name, published_version_id, automatic_after, latest_version_id,
-  unpublish_at, revision, updated_at) on pages to prospect_pages;
+  published_at, unpublish_at, revision, updated_at) on pages to prospect_pages;
 
 -- The content of a version cannot be changed.
 grant select, insert, delete, update (computed_name, status, published_at, failure_reason, publish, publish_at, unpublish_at,
