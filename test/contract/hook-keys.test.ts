@@ -108,8 +108,10 @@ overStores(
       t.match(tried.json, { activities: [{ email: BOB, idempotencyKey: 'd1' }] })
       t.notMatch(tried.body, 'keyScope')
 
-      t.strictSame(await push(hook, 'd1', BOB), { prospectLogIds, replayed: true })
-      t.match(await readOnceSet(hook, 'lastWarning'), { reason: `The last body was ${ABOUT_ANOTHER}` })
+      // What was last seen of a hook is written at once for its first delivery only. Hooks of one source share ids of events.
+      const other = await create(GITHUB)
+      t.strictSame(await push(other, 'd1', BOB), { prospectLogIds, replayed: true })
+      t.match(await readOnceSet(other, 'lastWarning'), { reason: `The last body was ${ABOUT_ANOTHER}` })
       t.equal((await logs()).length, 1)
 
       const unknown = { ...trial, headers: { ...trial.headers, 'X-GitHub-Delivery': 'd2' } }
@@ -119,14 +121,15 @@ overStores(
     t.test('elements of other people under known ids are counted in the warning', async (t) => {
       const { create, send, readOnceSet } = await openKeys(t, kind)
       const hook = await create({ ...GITHUB, each: '/commits', map: { email: ['/by'] } })
-      const deliverAll = (...people: readonly string[]) => {
+      const other = await create({ ...GITHUB, each: '/commits', map: { email: ['/by'] } })
+      const deliverAll = ({ path }: { path: string }, ...people: readonly string[]) => {
         const body = JSON.stringify({ commits: people.map((by) => ({ by })) })
         const headers = { 'x-hub-signature-256': `sha256=${signatureOf(body)}`, 'x-github-delivery': 'd1' }
-        return send(hook.path, body, headers)
+        return send(path, body, headers)
       }
-      await deliverAll(ADA, ADA, BOB)
-      t.match((await deliverAll(ADA, BOB, ADA)).json, { replayed: true })
-      t.match(await readOnceSet(hook, 'lastWarning'), {
+      await deliverAll(hook, ADA, ADA, BOB)
+      t.match((await deliverAll(other, ADA, BOB, ADA)).json, { replayed: true })
+      t.match(await readOnceSet(other, 'lastWarning'), {
         reason:
           'The last body was stored without 2 of its 3 activities: earlier ones have their idempotency keys, and are about other people.',
       })

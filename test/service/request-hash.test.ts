@@ -30,6 +30,11 @@ const VALUES: Readonly<Record<string, readonly [unknown, unknown]>> = {
   redirectTo: ['https://example.com/a', 'https://example.com/b'],
   origins: [['https://a.example'], ['https://b.example']],
   trap: ['a', 'b'],
+  challenge: [
+    { from: 'query:a', reply: 'text' },
+    { from: 'query:b', reply: 'text' },
+  ],
+  answer: [{ status: 200 }, { status: 204 }],
   unidentified: ['new', 'shared'],
   url: ['https://example.com/a', 'https://example.com/b'],
   types: [['page.created'], ['page.deleted']],

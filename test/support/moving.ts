@@ -289,6 +289,21 @@ const fillPages = async (store: Store, tenant: { tenantId: string; brandId: stri
     ...AWKWARD_TEXTS.filter((text) => text !== '').map((computedName) => somePage(group, { computedName })),
   ]
   for (const page of pages) await store.pages.record(page)
+  for (const apiKeyId of [null, newId('apikey')]) await fillDeletion(store, tenant, apiKeyId)
+}
+
+/** A deleted page group, the first of whose pages is unpublished. */
+const fillDeletion = async (
+  store: Store,
+  tenant: { tenantId: string; brandId: string },
+  apiKeyId: string | null,
+): Promise<void> => {
+  const group = someGroup(tenant)
+  const { tenantId, pageGroupId, updatedAt } = group
+  await store.pageGroups.add(group)
+  await store.deletions.begin({ tenantId, pageGroupId, apiKeyId, deletedAt: at(9) }, updatedAt)
+  const begun = { tenantId, pageGroupId, apiKeyId, afterPageId: '', afterEventId: '' }
+  await store.deletions.record(begun, { afterPageId: newId('page'), afterEventId: newId('event') })
 }
 
 const isoTime = (column: string): string => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`

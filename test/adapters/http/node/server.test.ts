@@ -176,6 +176,7 @@ const HEADERS = [
   'content-type',
   'content-length',
   'etag',
+  'location',
   'allow',
   'date',
   'connection',
