@@ -39,7 +39,7 @@ const setting = async (t: Test) => {
   file.exec(`
     update prospects set merged_into = '${ada.prospectId}' where prospect_id = '${merged.prospectId}';
     update page_versions set status = 'published', published_at = '${at(5)}' where version_id = '${versionId}';
-    update pages set published_version_id = '${versionId}' where page_id = '${pageId}';
+    update pages set published_version_id = '${versionId}', published_at = '${at(5)}' where page_id = '${pageId}';
     update page_groups set status = 'archived' where page_group_id = '${shown.pageGroupId}';
     update page_groups set status = 'deleted', deleted_at = '${at(9)}' where page_group_id = '${deleted.pageGroupId}'`)
   file.close()

@@ -26,7 +26,7 @@ export const erasureOperations = {
         'Erases a person, identified by exactly one of `prospectId`, `externalId` and `email`. The prospect loses its email, external id and name at once, and new activities for it are refused (410). Its activities are deleted in the background, and activities of others with the same email or external id lose both and the name. Activities with that email or external id are refused (410) for `blockDays`. A second request while it is in progress returns the same erasure.\n\nEvery email and external id that the person had is refused, too, unless it leads to another prospect today: `stillLeadsTo` names that one. `formerlyOf` names other prospects that once had the email or the external id of the request. Neither is erased, because it may be another person: if it is the same one, erase it by its id.',
       done: 'The erasure is in progress. Read it to see when it is completed, some minutes later.',
       requests: {
-        by_email: { summary: 'By email', value: { email: 'grace@example.com' } },
+        by_email: { summary: 'By email', value: { email: 'heidi@example.com' } },
         by_id: {
           summary: 'By id, with the shortest block',
           value: { prospectId: example.PROSPECT_ID, blockDays: 0 },
