@@ -55,17 +55,18 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     occurredAt: '/created',
     idempotencyKey: '/id',
     email: `/data/object/customer_details/email /data/object/billing_details/email /data/object/customer_email
-      /data/object/receipt_email /data/object/email`,
+      /data/object/receipt_email /data/object/email /data/object/evidence/customer_email_address`,
     name: `/data/object/customer_details/name /data/object/billing_details/name /data/object/customer_name
-      /data/object/name`,
+      /data/object/name /data/object/evidence/customer_name`,
   },
   github: {
     hmac: hex('x-hub-signature-256', 'sha256='),
     type: 'header:x-github-event',
     idempotencyKey: 'header:x-github-delivery',
     pingType: 'ping',
-    email: '/pusher/email /head_commit/author/email',
-    name: '/head_commit/author/name /sender/login',
+    // Who acted: the author of a commit may be another person than the one who pushes it.
+    email: '/pusher/email /sender/email',
+    name: '/sender/login',
     occurredAt: '/head_commit/timestamp',
   },
   shopify: {

@@ -170,6 +170,33 @@ const FURTHER: readonly (readonly [preset: PresetName, what: string, body: unkno
     { email: 'ada@example.com' },
   ],
   [
+    'github',
+    'a commit of another author',
+    {
+      pusher: { name: 'grace', email: 'grace@example.com' },
+      head_commit: { author: { name: 'Ada Lovelace', email: 'ada@example.com' } },
+      sender: { login: 'grace' },
+    },
+    { email: 'grace@example.com', name: 'grace' },
+  ],
+  [
+    'github',
+    'a purchase in the marketplace',
+    { action: 'purchased', sender: { login: 'ada', email: 'ada@example.com' } },
+    { email: 'ada@example.com', name: 'ada' },
+  ],
+  [
+    'stripe',
+    'a dispute',
+    {
+      type: 'charge.dispute.created',
+      data: {
+        object: { evidence: { customer_email_address: 'ada@example.com', customer_name: 'Ada Lovelace' } },
+      },
+    },
+    { type: 'charge.dispute.created', email: 'ada@example.com', name: 'Ada Lovelace' },
+  ],
+  [
     'shopify',
     'a customer',
     { id: 7, email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace', default_address: null },
