@@ -76,7 +76,7 @@ const GIVEN = {
   ),
   answer: described(
     v.nullable(HookAnswer),
-    'The answer to a delivery that was accepted. Null: the usual one.',
+    'The answer to a delivery that was accepted. Null: as in the preset, if at all; otherwise the usual one.',
   ),
   unidentified: described(
     v.picklist(['new', 'shared']),

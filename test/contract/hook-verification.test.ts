@@ -128,6 +128,37 @@ overStores(
       t.strictSame(await logs(), [])
     })
 
+    t.test("Slack's check of the certificate is 200 without a signature, and not logged", async (t) => {
+      const { create, send, read, logs } = await openHooks(t, kind)
+      const hook = await create({ verify: { preset: 'slack', secret: SECRET } })
+      t.match(await send(hook.path, 'ssl_check=1&token=Jhj5dZrV', FORM), { status: 200, text: '1' })
+      t.equal((await send(hook.path, 'command=%2Fssl_check&text=ssl_check', FORM)).status, 401)
+      t.strictSame(await logs(), [])
+      t.match((await read(hook)).lastRefusal?.reason, 'is missing')
+    })
+
+    t.test('Slack gets an empty answer, which it shows to no one', async (t) => {
+      const { create, send, logs } = await openHooks(t, kind)
+      const { path, answer } = await create({ verify: { preset: 'slack', secret: SECRET } })
+      t.strictSame(answer, { status: 200, contentType: 'text/plain', body: '' })
+      const sendSigned = (body: string) =>
+        send(path, body, {
+          ...FORM,
+          'x-slack-request-timestamp': String(NOW_S),
+          'x-slack-signature': `v0=${signatureOf(`v0:${NOW_S}:${body}`)}`,
+        })
+      const command = 'command=%2Fdemo&text=hello&user_id=U1&user_name=ada'
+      t.match(await sendSigned(command), { status: 200, text: '' })
+      const interaction = JSON.stringify({ type: 'view_submission', user: { id: 'U2', name: 'grace' } })
+      t.match(await sendSigned(`payload=${encodeURIComponent(interaction)}`), { status: 200, text: '' })
+      t.match(await logs(), [{ type: 'view_submission' }, { type: '/demo' }])
+      const chosen = await create({
+        verify: { preset: 'slack', secret: SECRET },
+        answer: { body: 'Thank you.' },
+      })
+      t.match(chosen.answer, { body: 'Thank you.' })
+    })
+
     t.test("a body like Slack's challenge is an activity for a hook of another vendor", async (t) => {
       const { create, deliver } = await openHooks(t, kind)
       const hook = await create()

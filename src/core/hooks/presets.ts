@@ -1,4 +1,4 @@
-import type { Challenge, Hmac, HookMap, PresetName } from '../../shapes/hook-rules.ts'
+import type { Challenge, Hmac, HookAnswer, HookMap, PresetName } from '../../shapes/hook-rules.ts'
 
 /** How a vendor signs, and where its messages have the members of an activity. */
 export type Preset = {
@@ -10,6 +10,10 @@ export type Preset = {
   readonly each?: string
   /** How the vendor checks the address before it begins. */
   readonly challenge?: Challenge
+  /** An unsigned request that checks the address again and again. It is answered like a challenge. */
+  readonly probe?: Challenge
+  /** The answer that the vendor expects, if it is not any 200. */
+  readonly answer?: HookAnswer
   /** The type of a message that only tests the address. It is not logged. */
   readonly pingType?: string
 }
@@ -97,12 +101,16 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
   },
   slack: {
     hmac: timed(hex('x-slack-signature', 'v0='), 'v0:{timestamp}:{body}', 'x-slack-request-timestamp'),
-    type: '/event/type /type',
+    // A slash command has no type. Of an interaction, the names are logins.
+    type: '/event/type /type /command',
     occurredAt: '/event_time',
     idempotencyKey: '/event_id',
     email: '/event/user/profile/email',
-    name: '/event/user/profile/real_name /event/user/real_name',
+    name: '/event/user/profile/real_name /event/user/real_name /user/name /user_name',
     challenge: { from: '/challenge', reply: 'text', verified: true },
+    probe: { from: '/ssl_check', reply: 'text' },
+    // Slack shows any other answer to the person who clicked: as a message, or as an error.
+    answer: { status: 200, contentType: 'text/plain', body: '' },
   },
   intercom: {
     hmac: { ...hex('x-hub-signature', 'sha1='), algorithm: 'sha1' },
@@ -262,11 +270,22 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
 /** Not the blanks of a sum, or within a place. */
 const BETWEEN = /(?<! \+)\s+(?=\/|header:|query:)/
 
-const presetOf = ({ hmac, headerPrefixes, each, challenge, pingType, ...places }: Row): Preset => ({
+const presetOf = ({
+  hmac,
+  headerPrefixes,
+  each,
+  challenge,
+  probe,
+  answer,
+  pingType,
+  ...places
+}: Row): Preset => ({
   ...(hmac && { hmac }),
   ...(headerPrefixes && { headerPrefixes }),
   ...(each !== undefined && { each }),
   ...(challenge && { challenge }),
+  ...(probe && { probe }),
+  ...(answer && { answer }),
   ...(pingType !== undefined && { pingType }),
   map: Object.fromEntries(Object.entries(places).map(([member, text]) => [member, text.split(BETWEEN)])),
 })

@@ -28,7 +28,7 @@ export const readyHook = (
 ) => {
   const { tenantId, hookId, source, isSuspended = false } = stored
   const { hmac, map, isKeyByHand, each, headerPrefixes, unidentified, ...others } = rulesOf(stored)
-  const { redirectTo, origins, trap, challenge, answer, pingType } = others
+  const { redirectTo, origins, trap, challenge, probe, answer, pingType } = others
   const verify = hmac && verifierOf(hmac)
   const isTrapped = trap === null ? null : trapOf(trap)
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
@@ -40,6 +40,7 @@ export const readyHook = (
   const isForBrowsers = redirectTo !== null || trap !== null || origins.length > 0
   const defaultType = isForBrowsers ? 'form_submitted' : 'webhook'
   const answerChallenge = challenge && answererOf(challenge, hookId)
+  const answerProbe = probe && answererOf(probe, hookId)
   const isOracle = signsChallenges(challenge)
   const signingKey = () => {
     const { secret } = open(stored.secret)
@@ -128,10 +129,12 @@ export const readyHook = (
       return { refusal, delivery: () => (coversQuery ? queryAsBody(delivery()) : delivery()) }
     },
     /** The answer to a request that only checks the address, if the vendor leaves this one unsigned or signs it. */
-    challengeIn: (delivery: Delivery, when: 'unverified' | 'verified'): ChallengeAnswer | null =>
-      (challenge?.verified === true) === (when === 'verified')
-        ? (answerChallenge?.(delivery, signingKey) ?? null)
-        : null,
+    challengeIn: (delivery: Delivery, when: 'unverified' | 'verified'): ChallengeAnswer | null => {
+      const isNow = (challenge?.verified === true) === (when === 'verified')
+      const asked = isNow ? answerChallenge?.(delivery, signingKey) : null
+      const probed = when === 'unverified' ? answerProbe?.(delivery, signingKey) : null
+      return asked ?? probed ?? null
+    },
     /** Null if the trap is filled. A long delivery waits for its turn before each step: reading and mapping are work, too. */
     activitiesIn: async (delivery: Inflated, nowMs: number, warn: Warn) => {
       const isLong = delivery.body.length > LONG_TEXT

@@ -197,6 +197,18 @@ const FURTHER: readonly (readonly [preset: PresetName, what: string, body: unkno
     { type: 'charge.dispute.created', email: 'ada@example.com', name: 'Ada Lovelace' },
   ],
   [
+    'slack',
+    'an interaction',
+    { type: 'view_submission', user: { id: 'U1', name: 'ada' } },
+    { type: 'view_submission', name: 'ada' },
+  ],
+  [
+    'slack',
+    'a slash command',
+    { command: '/demo', user_id: 'U1', user_name: 'ada' },
+    { type: '/demo', name: 'ada' },
+  ],
+  [
     'shopify',
     'a customer',
     { id: 7, email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace', default_address: null },
