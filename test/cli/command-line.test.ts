@@ -90,7 +90,9 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
       '--from must be sqlite:PATH, such as sqlite:data/file.db or sqlite:/srv/file.db, without // or ~',
     'move --from sqlite:old.db --to db': '--to must be postgres://…',
     'prospect-logs import --tenant t': '--file is required',
-    'hooks try h --tenant t': '--body is required',
+    'hooks try h --tenant t': '--body or --query is required',
+    'hooks try h --tenant t --body /': '--body / is a folder',
+    'hooks try h --tenant t --query email=a': 'accepted',
     'prospect-logs import --tenant t --file /': '--file / is a folder',
     'prospect-logs import --tenant t --file - --from-line 0': '--from-line must be a whole number from 1 on',
     'prospects import --tenant t --file - --format csv --header-line x':

@@ -75,6 +75,11 @@ t.test(
         activities: [{ source: 'stripe' }],
       },
     ])
+    const formId = JSON.parse(readFileSync(join(folder, 'form.json'), 'utf8')).hookId
+    const inAddress = ['hooks', 'try', formId, '--tenant', tenantId, '--query', '?email=ada%40example.com']
+    t.match(linesOf((await runCommand(inAddress, env)).stdout), [
+      { verified: true, warning: null, activities: [{ email: 'ada@example.com' }] },
+    ])
     const wrong = await runCommand([...args, '--header', 'nonsense'], env)
     t.match(wrong, { code: 2, stderr: /--header must be 'name: value'/ })
     t.equal(await server.stop(), 0)

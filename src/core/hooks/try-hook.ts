@@ -12,14 +12,12 @@ import { warnAboutKeys } from './warn-about-keys.ts'
 
 type Deps = Omit<Needs<'hooks' | 'activities'>, 'newId'> & { readonly hooks: HookTools }
 
-type Tried = HookKey &
-  Pick<HookTrial, 'headers' | 'map'> &
-  Partial<Pick<HookTrial, 'query'>> & { readonly body: string | Uint8Array }
+type Tried = HookKey & Pick<HookTrial, 'headers' | 'query' | 'map'> & { readonly body: string | Uint8Array }
 
 /** Tries a delivery, on another map if one is given: returns its result without storing anything. Refuses `hook_not_found`. */
 export const tryHook =
   ({ store, clock, hooks }: Deps) =>
-  async ({ tenantId, hookId, headers, query = '', body, map }: Tried): Promise<Result<HookTrialResult>> => {
+  async ({ tenantId, hookId, headers, query, body, map }: Tried): Promise<Result<HookTrialResult>> => {
     const stored = await existingHook(store, { tenantId, hookId })
     const rules = map && { rawJson: JSON.stringify({ ...JSON.parse(stored.rules.rawJson), map }) }
     const hook = readyHook(rules ? { ...stored, rules } : stored, hooks)
