@@ -121,7 +121,9 @@ export const breakService = async (env: Environment) => {
     update page_versions set status = 'failed', failure_reason = 'Gave up.', published_at = null where page_id = '${failed}'`)
   await rows(`
     update page_versions set status = 'processing', published_at = null, claimable_at = '${hoursAgo(1)}' where page_id = '${stuck}'`)
-  await rows(`update erasures set requested_at = '${hoursAgo(50)}' where erasure_id = '${erasureId}'`)
+  await rows(`
+    update erasures set status = 'processing', completed_at = null, requested_at = '${hoursAgo(50)}'
+    where erasure_id = '${erasureId}'`)
   const ofTenant = (i: number) => ({ tenantId: tenantAt(i), tenant: names[i] })
   const broken: Readonly<Record<string, { readonly tenantId: string; readonly tenant: string | undefined }>> =
     {
