@@ -78,6 +78,7 @@ create table hooks (
 create unique index hooks_idempotency_key on hooks (tenant_id, idempotency_key) where idempotency_key is not null;
 -- Read by `status`, as are the other indexes of failures and refusals.
 create index hooks_refused on hooks (last_refused_at) where last_refused_at is not null;
+create index hooks_warned on hooks (last_warned_at) where last_warned_at is not null;
 
 -- `email` and `external_id` are what a prospect is shown with: who is whom stands in `identifiers`. An erased prospect stays as a
 -- tombstone: its ID and erased_at.

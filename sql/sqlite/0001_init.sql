@@ -67,6 +67,7 @@ create table hooks (
 ) strict, without rowid;
 create unique index hooks_idempotency_key on hooks (tenant_id, idempotency_key) where idempotency_key is not null;
 create index hooks_refused on hooks (last_refused_at) where last_refused_at is not null;
+create index hooks_warned on hooks (last_warned_at) where last_warned_at is not null;
 
 -- SQLite has no function that removes accents. So the name and its last word as the search compares them are columns here, which
 -- the program fills, and not expressions of an index: any other program can then still read and write this file.

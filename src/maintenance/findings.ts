@@ -1,6 +1,7 @@
 import { type Applied, lastOf, readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import { DAY_MS, HOUR_MS, isoTime } from '../core/engine/times.ts'
+import { IDENTIFIES_NO_ONE } from '../core/hooks/ready-hook.ts'
 import { ATTEMPTS_MAX } from '../core/pages/name-version.ts'
 import { FAILURES_UNTIL_REST } from '../core/webhooks/webhook-attempts.ts'
 import { type Check, checkMigrations, inWords } from './check.ts'
@@ -71,6 +72,13 @@ const SELECTS: Readonly<Record<string, (before: (ms: number) => string) => strin
     from hooks h ${OF_TENANT} h.tenant_id
     where h.last_refused_at > ${before(DAY_MS)} and h.status = 'enabled'
       and (h.last_received_at is null or h.last_received_at < h.last_refused_at)`,
+  'hook warning': (before) => `
+    select ${TENANT} h.last_warned_at as since, '/v0/hooks/' || h.hook_id as path,
+      h.hook_id || ' (' || h.source || ') stores activities of unknown people: ' || h.last_warning as detail
+    from hooks h ${OF_TENANT} h.tenant_id
+    where h.last_warned_at > ${before(DAY_MS)} and h.status = 'enabled'
+      and (h.last_received_at is null or h.last_received_at <= h.last_warned_at)
+      and h.last_warning like '%${IDENTIFIES_NO_ONE}%'`,
   deletion: (before) => `
     select ${TENANT} t.deleted_at as since, 'the tenant has not been removed yet' as detail, 'prospect-pages tenants list' as command
     from tenants t where t.deleted_at < ${before(26 * HOUR_MS)} or t.deleted_at > ${before(-HOUR_MS)}`,

@@ -84,6 +84,7 @@ for (const kind of databaseKinds())
       '"lastError":',
       '"status":"failed"',
       '"lastRefusal":',
+      'identifies no one',
       '"erasureId":',
       '"secret":"whsec_',
     ])
@@ -203,6 +204,36 @@ for (const kind of databaseKinds())
       t.strictSame(others, [])
     },
   )
+
+t.test('a hook that identifies no one is a finding until a delivery identifies someone', async (t) => {
+  const { env, rows } = embeddedDatabase(join(newFolder(t), 'test.db'))
+  const { tenantId } = await seed(env)
+  const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString()
+  const [now, earlier, longAgo] = [minutesAgo(0), minutesAgo(5), minutesAgo(25 * 60)]
+  const nobody = 'The last body identifies no one: there is no usable email or ID at /email.'
+  const hooks = [
+    ['warned', 'enabled', now, now, nobody],
+    ['disabled', 'disabled', now, now, nobody],
+    ['identified', 'enabled', earlier, now, nobody],
+    ['old', 'enabled', longAgo, longAgo, nobody],
+    ['query', 'enabled', now, now, 'The last body was sent with a query, which no place reads.'],
+  ]
+  for (const [slot, [hookId, state, warnedAt, receivedAt, warning]] of hooks.entries())
+    await rows(`
+      insert into hooks (tenant_id, hook_id, source, status, rules, secret, slot, created_at, updated_at,
+        last_warned_at, last_received_at, last_warning)
+      values ('${tenantId}', '${hookId}', 'contact', '${state}', '{}', 'hash', ${slot + 1}, '${now}', '${now}',
+        '${warnedAt}', '${receivedAt}', '${warning}')`)
+  const findings = await findAttention(readConfig(env), Date.now())
+  t.match(findings, [
+    {
+      kind: 'hook warning',
+      tenantId,
+      detail: `warned (contact) stores activities of unknown people: ${nobody}`,
+    },
+  ])
+  t.equal(findings.length, 1)
+})
 
 t.test('at most 50 findings of a kind are listed, and their commands are quoted', async (t) => {
   const { env, rows } = embeddedDatabase(join(newFolder(t), 'test.db'))

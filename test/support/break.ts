@@ -101,12 +101,33 @@ export const breakService = async (env: Environment) => {
     body: { bytesMax: 1_024, batchBytesMax: 1_024, read: async () => Buffer.from('{}') },
   })
 
+  const nameless = tenantAt(41)
+  const form = await useCases.createHook({
+    tenantId: nameless,
+    source: 'contact',
+    description: null,
+    verify: { token: true },
+    map: { email: ['/email'] },
+    each: null,
+  })
+  await service.api({
+    method: 'POST',
+    target: form.value.path,
+    headers: {},
+    body: {
+      bytesMax: 1_024,
+      batchBytesMax: 1_024,
+      read: async () => Buffer.from('{"mail":"ada@example.com"}'),
+    },
+  })
+
   await until(
-    'the receiver has failed, and the hook has refused',
+    'the receiver has failed, and the hooks have refused and warned',
     async () => {
       const [found] = await rows<{ count: number }>(`
       select count(*) as count from webhook_endpoints, hooks
-      where webhook_endpoint_id = '${endpoint.webhookEndpointId}' and failures >= 5 and last_refused_at is not null`)
+      where webhook_endpoint_id = '${endpoint.webhookEndpointId}' and failures >= 5 and last_refused_at is not null
+        and exists (select 1 from hooks where last_warned_at is not null)`)
       return Number(found?.count) > 0
     },
     { tries: 1_200, pauseMs: 50 },
@@ -134,6 +155,7 @@ export const breakService = async (env: Environment) => {
       erasure: ofTenant(20),
       secret: ofTenant(30),
       hook: ofTenant(40),
+      'hook warning': ofTenant(41),
     }
   const release = database.kind === 'postgres' ? await lockVersions(database.url) : async () => {}
   return { broken, leaked, flooder, release }

@@ -173,6 +173,8 @@ export const isUnidentified = (activity: MappedActivity & { readonly isShared?: 
   return activity.isShared === true || (email === null && externalId === null)
 }
 
+/** The words by which `status` knows the warning. */
+export const IDENTIFIES_NO_ONE = 'identifies no one'
 /** Warns of activities without a person, although places are mapped: usually a place is wrong, or the form has changed. */
 const warnOfUnidentified = (
   activities: readonly MappedActivity[],
@@ -184,6 +186,6 @@ const warnOfUnidentified = (
   const which = activities.length === 1 ? '' : ` in ${count} of its ${activities.length} elements`
   const named = places.slice(0, PLACES_NAMED_MAX).join(', ')
   const more = places.length > PLACES_NAMED_MAX ? ' and other places' : ''
-  warn(`identifies no one${which}: there is no usable email or ID at ${named}${more}`)
+  warn(`${IDENTIFIES_NO_ONE}${which}: there is no usable email or ID at ${named}${more}`)
 }
 const PLACES_NAMED_MAX = 5
