@@ -119,6 +119,7 @@ const CALM = {
   [`${HOOKS}{outcome="logged"}`]: '0+10x60',
   [`${HOOKS}{outcome="invalid_signature"}`]: '0+1x60',
   [`${HOOKS}{outcome="hook_not_found"}`]: '0+100x60',
+  [`${HOOKS}{outcome="trapped"}`]: '0+100x60',
   [FREE]: '20x60',
   node_filesystem_size_bytes: '100x60',
   [`${OWN_FREE}{DATABASE}`]: '20x60',

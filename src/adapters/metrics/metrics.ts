@@ -14,6 +14,7 @@ type Answered = Readonly<{
   ms: number
   waitedMs?: number
   code?: string | null
+  hookId?: string
   outcome?: string
   admission?: 'waited' | 'refused'
 }>
@@ -65,6 +66,14 @@ export const createMetrics = () => {
   }
 }
 
+/** Whether a hook was sent something. A GET may only check the address: then it has neither an outcome nor a refusal. */
+const isDelivery = ({ method, route, hookId, outcome, code }: Answered): boolean => {
+  if (!route?.startsWith('/hooks/')) return false
+  return (
+    method === 'POST' || outcome !== undefined || (method === 'GET' && hookId !== undefined && Boolean(code))
+  )
+}
+
 /** Metrics of requests, and of the batches that gather their calls. */
 const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
   const durations = histogram(
@@ -112,7 +121,7 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
       const { method, status, route, ms, waitedMs = 0, code, outcome, admission } = answered
       inFlight--
       if (admission) delayed.inc({ outcome: admission })
-      if (method === 'POST' && route?.startsWith('/hooks/')) received.inc({ outcome: outcome ?? code ?? '' })
+      if (isDelivery(answered)) received.inc({ outcome: outcome ?? code ?? '' })
       durationOf(route)(METHODS.has(method) ? method : 'other')(status)((ms - waitedMs) / 1_000)
     },
     busiestKeyShare: (share: () => number): void =>

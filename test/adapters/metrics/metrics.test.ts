@@ -5,9 +5,11 @@ import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
 import { createTogether } from '../../../src/adapters/stores/together.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
 import { openScene } from '../../support/api.ts'
+import { hooksOver } from '../../support/hooks.ts'
 import { scrapeOf } from '../../support/scrape.ts'
 
 const COUNT = 'prospect_pages_http_request_duration_seconds_count'
+const RECEIVED = 'prospect_pages_hooks_received_total'
 const PAGES = '/v0/page_groups/{page_group_id}/pages'
 
 t.test('/metrics answers in the text format of Prometheus, without a key', async (t) => {
@@ -43,6 +45,24 @@ t.test('requests are counted by method, template and status', async (t) => {
   t.equal(value(COUNT, { method: 'GET', route: PAGES, status: '404' }), 1)
   t.equal(value(COUNT, { method: 'HEAD', route: '/healthz', status: '200' }), 1)
   t.equal(value(COUNT), 6)
+})
+
+t.test('what a hook is sent by GET is counted, unless it only checks the address', async (t) => {
+  const { api, owner } = await openScene({ metrics: createMetrics() })
+  const { create, send } = hooksOver(api, owner.apiKey)
+  const { path } = await create({ verify: { token: true }, map: { email: ['/email'] }, trap: 'website' })
+  const get = (query: string) => send(path + query, '', {}, 'GET')
+  await send(path, '{"email":"ada@example.com"}')
+  await get('?email=ada%40example.com')
+  await get('?email=ada%40example.com&website=x')
+  await get('?utm_source=mail')
+  await get('')
+  await send(`${path}x?email=ada%40example.com`, '', {}, 'GET')
+  const { value } = scrapeOf((await scraped(api)).body)
+  t.equal(value(RECEIVED, { outcome: 'logged' }), 2)
+  t.equal(value(RECEIVED, { outcome: 'trapped' }), 1)
+  t.equal(value(RECEIVED, { outcome: 'invalid_request' }), 1)
+  t.equal(value(RECEIVED), 4)
 })
 
 t.test('callers cannot create labels: unknown paths share one, and unknown methods', async (t) => {
