@@ -126,6 +126,9 @@ const receiveInSlotOver =
         onTrapped: () => {
           isTrapped = true
         },
+        onWarned: () => {
+          logFields.warned = true
+        },
         nextTurn: async (items) => {
           await admission.nextTurn(slot, items)
           if (isOld(askedMs)) requireActiveTenant(await findAgain())

@@ -67,6 +67,8 @@ export type RequestLog = {
   /** The hook of a delivery, and the outcome if it was not refused: logged, replayed, ignored, trapped or challenge. */
   readonly hookId?: string
   readonly outcome?: string
+  /** Set if it was accepted with a warning, which the hook shows. */
+  readonly warned?: true
 }
 /** The log of a request, as far as it is known. */
 export type LogFields = { -readonly [Name in keyof RequestLog]?: RequestLog[Name] }

@@ -16,6 +16,7 @@ type Answered = Readonly<{
   code?: string | null
   hookId?: string
   outcome?: string
+  warned?: true
   admission?: 'waited' | 'refused'
 }>
 type Counts = Readonly<{ inFlight: number; waiting: number }>
@@ -101,6 +102,10 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
   )
   for (const outcome of ['logged', 'replayed', 'ignored', 'invalid_signature', 'loop_detected'])
     received.inc({ outcome }, 0)
+  const warned = counter(
+    'hooks_warned_total',
+    'Deliveries to hooks that were accepted with a warning, such as that they identify no one.',
+  )
   const delayed = counter(
     'requests_delayed_total',
     'Requests that waited for their turn, and those that were refused for lack of room.',
@@ -122,6 +127,7 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
       inFlight--
       if (admission) delayed.inc({ outcome: admission })
       if (isDelivery(answered)) received.inc({ outcome: outcome ?? code ?? '' })
+      if (answered.warned) warned.inc()
       durationOf(route)(METHODS.has(method) ? method : 'other')(status)((ms - waitedMs) / 1_000)
     },
     busiestKeyShare: (share: () => number): void =>

@@ -34,6 +34,8 @@ type Steps = {
   readonly onLogged?: (activities: number) => void
   /** Called if the trap is filled: nothing is logged, and the result does not show it. */
   readonly onTrapped?: () => void
+  /** Called if the delivery was accepted with a warning. */
+  readonly onWarned?: () => void
   /** Resolves when this many activities may be logged. */
   readonly nextTurn?: (items: number) => Promise<void> | undefined
 }
@@ -167,6 +169,7 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
       )
       const warning = warnings.text()
       markSeen(hook, { receivedMs: now, ...(warning !== null && { warnedMs: now, warning }) })
+      if (warning !== null) steps.onWarned?.()
       const logged = results.flatMap((result) => result ?? [])
       const ignored = logged.length < results.length ? ({ ignored: 'prospect_erased' } as const) : {}
       if (logged.length === 0 && results.length > 0) return { ignored: 'prospect_erased' }

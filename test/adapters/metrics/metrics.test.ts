@@ -10,6 +10,7 @@ import { scrapeOf } from '../../support/scrape.ts'
 
 const COUNT = 'prospect_pages_http_request_duration_seconds_count'
 const RECEIVED = 'prospect_pages_hooks_received_total'
+const WARNED = 'prospect_pages_hooks_warned_total'
 const PAGES = '/v0/page_groups/{page_group_id}/pages'
 
 t.test('/metrics answers in the text format of Prometheus, without a key', async (t) => {
@@ -63,6 +64,17 @@ t.test('what a hook is sent by GET is counted, unless it only checks the address
   t.equal(value(RECEIVED, { outcome: 'trapped' }), 1)
   t.equal(value(RECEIVED, { outcome: 'invalid_request' }), 1)
   t.equal(value(RECEIVED), 4)
+})
+
+t.test('deliveries with a warning are counted, too', async (t) => {
+  const { api, owner } = await openScene({ metrics: createMetrics() })
+  const { create, send } = hooksOver(api, owner.apiKey)
+  const { path } = await create({ verify: { token: true }, map: { email: ['/email'] } })
+  const warnings = async () => scrapeOf((await scraped(api)).body).value(WARNED)
+  t.equal(await warnings(), 0)
+  for (const body of ['{"email":"ada@example.com"}', '{"mail":"ada@example.com"}', '{}'])
+    await send(path, body)
+  t.equal(await warnings(), 2)
 })
 
 t.test('callers cannot create labels: unknown paths share one, and unknown methods', async (t) => {
