@@ -8,7 +8,7 @@ import { Hook, HookChanges, HookSlice, HookTrial, HookTrialResult, NewHook } fro
 import { idempotent } from '../../shapes/input.ts'
 import { SliceQuery } from '../../shapes/slice.ts'
 import * as example from './examples.ts'
-import { get, patch, post, remove } from './operation.ts'
+import { get, ONE_BODY, patch, post, remove } from './operation.ts'
 
 export const hookOperations = {
   /** Creates a hook: an address that a vendor posts to. The path contains a token, returned only this once. */
@@ -156,6 +156,7 @@ export const hookOperations = {
       useCase: tryHook,
       body: HookTrial,
       answer: HookTrialResult,
+      answerBytesMax: ONE_BODY,
     },
     {
       description:
