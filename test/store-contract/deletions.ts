@@ -97,6 +97,26 @@ export const deletions = section('deletions', settingOf, {
     equal(again, 'page_group_not_found')
   },
 
+  'the list of published pages reads no page of a group whose deletion is completed': async ({
+    store,
+    ...the
+  }) => {
+    const { key } = await the.groupWith(3)
+    const kept = await the.groupWith(1)
+    await the.remove(key)
+    await the.run()
+    const rows = await store.pages.listPublished({
+      tenantId: key.tenantId,
+      limit: 10,
+      publishedAfter: null,
+      before: null,
+    })
+    same(
+      rows.map(({ pageId }) => pageId),
+      kept.published,
+    )
+  },
+
   'a group without pages is deleted with one event': async (the) => {
     const { key } = await the.groupWith(0)
     await the.remove(key)

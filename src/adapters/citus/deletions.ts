@@ -1,8 +1,9 @@
 import type { Deletions, PageGroupDeletion, PageToUnpublish } from '../../core/ports/deletions.ts'
 import { COLUMNS } from '../stores/rows.ts'
+import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { eachAlong } from './claim.ts'
 import type { Forms } from './forms.ts'
-import { IS_CHANGED, type Outbox } from './outbox.ts'
+import { AND_CHANGED, IS_CHANGED, type Outbox } from './outbox.ts'
 import { columns, nothing, type Query, sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 
@@ -59,6 +60,10 @@ export const postgresDeletions = (
         : sql`changed as (
             update page_group_deletions d set after_page_id = ${progress.afterPageId}, after_event_id = ${progress.afterEventId}
             where ${isSame} returning 1)`
-    return outbox.change({ tenantId }, events, [changed])
+    const unpublished = sql`unpublished as (
+      update pages p set published_version_id = null, published_at = null
+      where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id > ${afterPageId}
+        and p.page_id <= ${progress?.afterPageId ?? AFTER_ALL_IDS} and p.published_at is not null ${AND_CHANGED})`
+    return outbox.change({ tenantId }, events, [changed, unpublished])
   },
 })

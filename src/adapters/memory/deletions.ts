@@ -12,9 +12,18 @@ type Kept = {
   readonly began: () => void
   /** The pages of a group after this id. */
   readonly pagesAfter: (group: PageGroupKey, afterPageId: string, max: number) => readonly PageToUnpublish[]
+  /** Unpublishes the pages of a group after one id and up to another; null: all after it. */
+  readonly unpublish: (group: PageGroupKey, afterPageId: string, toPageId: string | null) => void
 }
 
-export const memoryDeletions = ({ groups, outbox, isActive, began, pagesAfter }: Kept): Deletions => {
+export const memoryDeletions = ({
+  groups,
+  outbox,
+  isActive,
+  began,
+  pagesAfter,
+  unpublish,
+}: Kept): Deletions => {
   const deletions = outbox.own(
     'page_group_deletions',
     tableOf({ byId: indexBy<PageGroupDeletion>(['tenantId'], ['pageGroupId']) }),
@@ -50,6 +59,7 @@ export const memoryDeletions = ({ groups, outbox, isActive, began, pagesAfter }:
       const kept = deletions.byId.at(deletion)
       if (kept?.afterPageId !== deletion.afterPageId) return 'overtaken'
       outbox.save(events)
+      unpublish(deletion, deletion.afterPageId, progress?.afterPageId ?? null)
       if (progress === null) deletions.remove(kept)
       else deletions.change(kept, progress)
       return 'recorded'

@@ -275,6 +275,11 @@ export const memoryPages = (outbox: Outbox, added: () => void, deleted: () => vo
         pageId,
         isPublished: publishedVersionId !== null,
       })),
+    unpublish: (group, afterPageId, toPageId) => {
+      for (const page of pages.byId.after(group, afterPageId))
+        if (page.publishedAt !== null && (toPageId === null || page.pageId <= toPageId))
+          pages.change(page, { publishedVersionId: null, publishedAt: null })
+    },
   })
   const pageGroups = memoryPageGroups(groups, outbox)
   return { pageGroups, deletions, pages: pagesPort, versions: versionsPort, schedules }

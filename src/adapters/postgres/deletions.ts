@@ -74,6 +74,10 @@ export const postgresDeletions = (
               where d.tenant_id = ${tenantId} and d.page_group_id = ${pageGroupId}
                 and d.after_page_id = ${afterPageId}
               returning 1
+            ), unpublished as (
+              update pages p set published_version_id = null, published_at = null
+              where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id > ${afterPageId}
+                and p.published_at is not null and exists (select 1 from changed)
             ), ${newEvents(events)}
             select (select count(*)::int from new_events) as events from changed`
         : query()<Events>`
@@ -83,6 +87,11 @@ export const postgresDeletions = (
               where d.tenant_id = ${tenantId} and d.page_group_id = ${pageGroupId}
                 and d.after_page_id = ${afterPageId}
               returning 1
+            ), unpublished as (
+              update pages p set published_version_id = null, published_at = null
+              where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id > ${afterPageId}
+                and p.page_id <= ${progress.afterPageId}
+                and p.published_at is not null and exists (select 1 from changed)
             ), ${newEvents(events)}
             select (select count(*)::int from new_events) as events from changed`,
     ),

@@ -1,5 +1,6 @@
 import type { Deletions, PageToUnpublish } from '../../core/ports/deletions.ts'
 import { COLUMNS } from '../stores/rows.ts'
+import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import type { Database } from './open.ts'
 import type { Outbox } from './outbox.ts'
 import { insertInto } from './statements.ts'
@@ -34,6 +35,10 @@ const MOVE = `
 const COMPLETE = `
   delete from page_group_deletions
   where tenant_id = :tenantId and page_group_id = :pageGroupId and after_page_id = :afterPageId`
+const UNPUBLISH = `
+  update pages set published_version_id = null, published_at = null
+  where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id > :afterPageId and page_id <= :toPageId
+    and published_at is not null`
 
 /** Calls `began` after a group was deleted. */
 export const sqliteDeletions = (database: Database, outbox: Outbox, began: () => void): Deletions => ({
@@ -75,6 +80,7 @@ export const sqliteDeletions = (database: Database, outbox: Outbox, began: () =>
               toEventId: progress.afterEventId,
             })
       if (changed === 0) return 'overtaken'
+      database.run(UNPUBLISH, { ...key, toPageId: progress?.afterPageId ?? AFTER_ALL_IDS })
       outbox.add(events)
       return 'recorded'
     }),

@@ -19,7 +19,7 @@ type Seen = { readonly pageGroupId: string; readonly since: Moment }
  * whether there may be more. A step is saved only if nobody else has made it, so several processes may work on the same
  * group, and one that was killed left nothing half done.
  *
- * The rows of the pages stay as they are, because nobody finds them any more.
+ * Otherwise the rows of the pages stay unchanged, because nobody finds them any more.
  */
 export const unpublishDeleted = ({ store, clock, newId, onError, shareLoop }: Deps) => {
   const { deletions, moments } = store

@@ -26,7 +26,10 @@ export type Deletions = {
   next(tenantId: string): Promise<PageGroupDeletion | null>
   /** At most `max` pages of the group, in the order of their ids: the first after those that are done. */
   pages(deletion: PageGroupDeletion, max: number): Promise<readonly PageToUnpublish[]>
-  /** Saves progress with the events of these pages, if nobody else has made any; null: the deletion is completed. */
+  /**
+   * Saves progress with the events of these pages, which are no longer published, unless someone else has made any; null: the
+   * deletion is completed.
+   */
   record(
     deletion: PageGroupDeletion,
     progress: DeletionProgress | null,
