@@ -24,8 +24,9 @@ export const leaveOutFiles = (contentType: string): FilesLeftOut | null => {
   if (boundary === null) return null
   const delimiter = Buffer.from(`\n--${boundary}`, 'latin1')
   const fileBytes: number[] = []
-  // A delimiter at the begin has no line end before it, so one is put there.
+  // A delimiter at the beginning has no line end before it, so one is put there, and taken from what is kept.
   let waiting: Buffer = Buffer.from('\n')
+  let isBegun = false
   let state: State = 'text'
   let fileLength = 0
   let lastOfFile = 0
@@ -74,18 +75,24 @@ export const leaveOutFiles = (contentType: string): FilesLeftOut | null => {
     return Buffer.concat([text, take(delimiter.length)])
   }
 
+  const withoutLineEnd = (kept: Buffer): Buffer => {
+    if (isBegun || kept.length === 0) return kept
+    isBegun = true
+    return kept.subarray(1)
+  }
+
   return {
     fileBytes,
     keep: (bytes) => {
       waiting = waiting.length === 0 ? bytes : Buffer.concat([waiting, bytes])
       const kept: Buffer[] = []
       for (let part = step(); part !== null; part = step()) kept.push(part)
-      return Buffer.concat(kept)
+      return withoutLineEnd(Buffer.concat(kept))
     },
     end: () => {
       const rest = take(waiting.length)
       if (state === 'file') endFile()
-      return rest
+      return withoutLineEnd(rest)
     },
   }
 }

@@ -47,6 +47,24 @@ t.test('what is in files is not kept, and what is in fields is', async (t) => {
   t.strictSame(files?.fileBytes, [594])
 })
 
+t.test('a body that is no form in spite of its type is kept byte for byte', async (t) => {
+  for (const text of [
+    '',
+    '{"email":"ada@example.com"}',
+    '\n',
+    `\n${part(FIELD, 'a')}--X--`,
+    part(FIELD, 'a'),
+  ])
+    for (const size of [1, 1_000]) {
+      const files = leaveOutFiles(TYPE)
+      if (files === null) throw new Error('it has a boundary')
+      const body = Buffer.from(text)
+      const kept: Buffer[] = []
+      for (let at = 0; at < body.length; at += size) kept.push(files.keep(body.subarray(at, at + size)))
+      t.equal(Buffer.concat([...kept, files.end()]).toString(), text)
+    }
+})
+
 t.test('a body of another type, or without a boundary, is kept as a whole', async (t) => {
   for (const type of [
     '',
