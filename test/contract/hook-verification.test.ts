@@ -229,6 +229,14 @@ overStores(
           'x~1': 'abc',
           s: Buffer.from(signatureOf('abc'), 'hex').toString('base64'),
         })
+        t.equal((await send(path, `{"a":"${'x'.repeat(4_096)}"}`, { 'x-hook-secret': 'abc' })).status, 200)
+        const inBody = await create({ challenge: { ...challenge, hookIdAt: '/a' } })
+        const long = `{"a":"${inBody.hookId}","b":"${'x'.repeat(4_096)}"}`
+        t.equal(
+          (await send(inBody.path, long, { 'x-hook-secret': 'abc' })).status,
+          401,
+          'too long to be read',
+        )
         t.strictSame(await logs(), [])
 
         const verified = await create({ challenge: { from: '/a~1b', reply: 'text', verified: true } })

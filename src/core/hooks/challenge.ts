@@ -29,7 +29,7 @@ export const isLikeChallenge = (body: Uint8Array): boolean =>
 export const signsChallenges = (challenge: Challenge | null): boolean =>
   challenge !== null && challenge.reply !== 'text' && Object.values(challenge.reply).some(isSignatureReply)
 
-/** Answers the challenge in a request; null if it has none. `keyOf`: the secret that a reply is signed with. */
+/** Answers the challenge in a request; null if it has none. `keyOf` returns the secret that a reply is signed with. */
 export const answererOf = ({ from, reply, hookIdAt }: Challenge, hookId: string) => {
   const replies = reply === 'text' ? [] : Object.entries(reply)
   const isSigned = replies.some(([, part]) => isSignatureReply(part))
@@ -40,8 +40,10 @@ export const answererOf = ({ from, reply, hookIdAt }: Challenge, hookId: string)
   const name = (from.split(/[/:]/).at(-1) ?? '').replaceAll('~1', '/').replaceAll('~0', '~')
   /** Whether a request may have the place. Few have, and the others are not read here. */
   const mayHave = ({ body, query = '' }: Delivery): boolean => {
-    if (!isPointer(from)) return !from.startsWith('query:') || query !== ''
-    return body.length <= BODY_BYTES_MAX && Buffer.from(body).includes(name)
+    // Anyone may send one, before anything is verified: no long body is read for it.
+    if (pointers.length > 0 && body.length > BODY_BYTES_MAX) return false
+    if (isPointer(from)) return Buffer.from(body).includes(name)
+    return !from.startsWith('query:') || query !== ''
   }
 
   return (delivery: Delivery, keyOf: () => SecretKey): ChallengeAnswer | null => {

@@ -145,7 +145,7 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     hmac: base64('x-wc-webhook-signature'),
     type: 'header:x-wc-webhook-topic',
     email: '/email /billing/email',
-    // An unsigned form with nothing else in it.
+    // An unsigned form.
     challenge: { from: '/webhook_id', reply: 'text' },
     name: '/first_name + /last_name /billing/first_name + /billing/last_name',
     // In UTC, without a sign of it.
