@@ -130,3 +130,19 @@ for (const name of ['createPageWithVersion', 'createVersion', 'createPageGroup']
     const failure: unknown = await send(written('{"a":1.0,"b":"é"}')).catch((error: unknown) => error)
     t.equal(failure instanceof DomainFailure && failure.kind, 'idempotency_key_reused')
   })
+
+t.test('a hook or an endpoint whose JSON is written again is the same request', async (t) => {
+  const { createHook, createWebhookEndpoint } = await openScene()
+  const isReplayed = async (
+    send: (members: object) => Promise<{ readonly replayed: boolean }>,
+    members: object,
+  ) => (await send({ idempotencyKey: 'a key', ...members })).replayed
+  const challenge = (reply: object) => ({ challenge: { from: 'query:a', reply } })
+  t.equal(await isReplayed(createHook, challenge({ a: 'query:a', b: 'query:b' })), false)
+  t.equal(await isReplayed(createHook, challenge({ b: 'query:b', a: 'query:a' })), true)
+  const headers = { a: '1', b: '2' }
+  const body = { rawJson: '{"a":"{{/data/a}}","b":1}' }
+  t.equal(await isReplayed(createWebhookEndpoint, { headers, body }), false)
+  const again = { headers: { b: '2', a: '1' }, body: { rawJson: '{ "b": 1, "a": "{{\\u002fdata/a}}" }' } }
+  t.equal(await isReplayed(createWebhookEndpoint, again), true)
+})

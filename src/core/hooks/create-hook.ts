@@ -1,3 +1,4 @@
+import { canonical } from '../../json/canonical-json.ts'
 import type { Hook, NewHook } from '../../shapes/hook.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
@@ -77,7 +78,7 @@ export const createHook =
 /** The request's hash, by its fields. */
 const hashOf = ({ source, description, ...rules }: Omit<HookCreation, 'tenantId'>): string => {
   const { secret }: NewHook['verify'] = rules.verify
-  return requestHashOf({ source, description, secret }, rulesText(rules))
+  return requestHashOf({ source, description, secret }, canonical(rulesText(rules)))
 }
 
 /** Refuses `limit_reached`. */

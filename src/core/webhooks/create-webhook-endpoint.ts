@@ -1,3 +1,4 @@
+import { canonical } from '../../json/canonical-json.ts'
 import type { CreatedWebhookEndpoint, NewWebhookEndpoint } from '../../shapes/webhook.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
@@ -95,12 +96,12 @@ const hashOf = (creation: NewWebhookEndpoint, template: string | null): string =
     types,
     sources,
     logTypes,
-    headers,
+    headers: headers && Object.fromEntries(Object.entries(headers).sort()),
     method,
     body: undefined,
     description,
   }
-  return requestHashOf(same, { rawJson: template ?? '' })
+  return requestHashOf(same, template === null ? undefined : canonical({ rawJson: template }))
 }
 
 /** Refuses `limit_reached`. */
