@@ -118,6 +118,9 @@ export const placeholders = section(
       ok(!('joined' in tenant))
       for (const email of [SHOP, TILL]) equal(await log({ email }), await log({ email }))
       equal(await answerOf(unlist(SHOP)), 'invalid_request', 'it is not listed')
+      await list(SHOP)
+      equal(await answerOf(unlist(SHOP, '@pos.example')), 'invalid_request')
+      like(await list(), { identifiesNobody: [SHOP] })
     },
 
     'no prospect is corrected to a listed email, and no erasure names one': async (scene) => {

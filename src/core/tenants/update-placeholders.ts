@@ -38,13 +38,13 @@ export const updatePlaceholders =
     const tenant = (await store.tenants.find(tenantId)) ?? unknownTenant()
     if (tenant.deletedAt !== null) unknownTenant()
     const entries = values.map((value) => entryOf(tenantId, value))
+    const known = (await store.placeholders.list(tenantId)).map(shown)
     const joined = new Set<string>()
     if (isRemoved) {
-      for (const entry of entries)
-        if (!(await store.placeholders.remove(entry)))
-          refuse('invalid_request', `${shown(entry)} is not listed.`)
+      const unlisted = entries.map(shown).find((value) => !known.includes(value))
+      if (unlisted !== undefined) refuse('invalid_request', `${unlisted} is not listed.`)
+      for (const entry of entries) await store.placeholders.remove(entry)
     } else {
-      const known = (await store.placeholders.list(tenantId)).map(shown)
       if (new Set([...known, ...entries.map(shown)]).size > PLACEHOLDERS_MAX)
         refuse('invalid_request', `At most ${PLACEHOLDERS_MAX} values identify no one in a tenant.`)
       for (const entry of entries) {
