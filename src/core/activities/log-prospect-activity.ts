@@ -104,10 +104,10 @@ type Known = KnownActivity & { readonly isSameValue?: boolean }
 const recallWithSameRequest = (activity: NewActivity, lookup: ActivityLookup, deps: Deps): Promise<Known> => {
   const recalled = recallWithSurvivor(deps.store.activities, lookup)
   if (lookup.key === undefined || activity.isVerified) return recalled
-  return recalled.then(async (known) => {
+  return recalled.then((known) => {
     const { receipt } = known
-    const isSameValue = receipt !== null && (await hasSameValue(activity, receipt, deps))
-    return { ...known, isSameValue }
+    if (receipt === null) return known
+    return hasSameValue(activity, receipt, deps).then((isSameValue) => ({ ...known, isSameValue }))
   })
 }
 
