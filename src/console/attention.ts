@@ -113,7 +113,7 @@ const checkSources = async (signal: AbortSignal): Promise<Item[]> => {
       ({ hookId, source, lastWarning }): Item => ({
         mark: 'warned',
         place: ['sources', hookId],
-        text: ['A delivery of ', bold(source), ' was stored ', noted(lastWarning)],
+        text: ['A delivery of ', bold(source), ' was accepted with a warning ', noted(lastWarning)],
       }),
     )
   return [...refused, ...warned]
