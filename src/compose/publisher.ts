@@ -44,7 +44,8 @@ export type PublisherOptions = WorkHooks & {
 
 /**
  * A publisher over a store: many versions at a time; with a namer, no more than `namerCallsMax`. It also publishes and
- * unpublishes on schedule, and unpublishes the pages of deleted groups. Several publishers, in one process or in many, share the work.
+ * unpublishes on schedule, and unpublishes the pages of deleted groups. Several publishers, in one process or in many,
+ * share the work.
  */
 export const createPublisher = (
   options: PublisherOptions,

@@ -32,8 +32,8 @@ export type ErasureRequest = NewErasure & Requester & { readonly tenantId: strin
  * today: `stillLeadsTo` names that one. `eraseProspects` does the rest. A request for a person who is being erased returns
  * that erasure; it may extend the block.
  *
- * Whoever else once had the email or the external id of the request is not erased: it may be another person. `formerlyOf`
- * names these prospects, so that the caller decides.
+ * Other prospects that once had the email or the external id of the request are not erased: each may be another person.
+ * `formerlyOf` names them, so that the caller decides.
  *
  * Refuses `invalid_request`, `prospect_not_found`, and `prospect_erased` for a prospect whose erasure is completed.
  */

@@ -20,7 +20,7 @@ const SIGNABLE = /^[\w-]{1,128}$/
 const BODY_BYTES_MAX = 4_096
 
 /**
- * Whether a body could be a challenge that was signed for somebody: then its signature proves nothing. It may be empty,
+ * Whether a body could be a challenge that anyone had signed here: then its signature proves nothing. It may be empty,
  * because a template may put a text before it.
  */
 export const isLikeChallenge = (body: Uint8Array): boolean =>

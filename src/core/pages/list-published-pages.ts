@@ -9,7 +9,7 @@ type Listing = PublishedPagesQuery & { readonly tenantId: string }
 
 /**
  * Lists what readers see: the pages of all active groups that have a published version, with its content, those published
- * last first. A page that is published again while somebody reads the list moves to its beginning.
+ * last first. A page that is published again while the list is read moves to its beginning.
  * Refuses `invalid_cursor`. Checks nothing else.
  */
 export const listPublishedPages = ({ store }: Pick<Needs<'pages'>, 'store'>) =>

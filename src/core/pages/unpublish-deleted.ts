@@ -16,10 +16,10 @@ type Seen = { readonly pageGroupId: string; readonly since: Moment }
 /**
  * Unpublishes the published pages of deleted groups, once the writes that began before have ended: slice by slice, each
  * with its events, and `page_group.deleted` with the last one. Each call takes one short step for some tenants, and returns
- * whether there may be more. A step is saved only if nobody else has made it, so several processes may work on the same
+ * whether there may be more. A step is saved only if no other process has saved it, so several may work on the same
  * group, and one that was killed left nothing half done.
  *
- * Otherwise the rows of the pages stay unchanged, because nobody finds them any more.
+ * The rows of the pages stay, because no caller finds them any more.
  */
 export const unpublishDeleted = ({ store, clock, newId, onError, shareLoop }: Deps) => {
   const { deletions, moments } = store

@@ -49,7 +49,10 @@ export type Hooks = {
   findByKey(key: { readonly tenantId: string; readonly idempotencyKey: string }): Promise<StoredHook | null>
   /** Returns `overtaken` if another hook of the tenant has its slot or its idempotency key. */
   add(hook: StoredHook): Promise<Recorded>
-  /** Saves a hook whose `updatedAt` is unchanged, except its slot, its idempotency key, its time of creation, and its last deliveries. Every process forgets it, by the signal `keys`. */
+  /**
+   * Saves a hook whose `updatedAt` is unchanged, except its slot, its idempotency key, its time of creation, and its last
+   * deliveries. Every process forgets it, by the signal `keys`.
+   */
   change(hook: StoredHook, lastUpdatedAt: Timestamp): Promise<Recorded>
   /** Returns whether there was one. Every process forgets it, by the signal `keys`. */
   remove(key: HookKey): Promise<boolean>

@@ -72,10 +72,9 @@ export type Versions = {
   /**
    * Saves the versions still `processing` under the same attempt; another publisher has claimed the others. Returns the
    * version ids of those it saved. `published` sets the pointer of the page, but only forwards, only to a version after
-   * the page's `automaticAfter`, and only before its `unpublishAt`, in a group that is not
-   * deleted; else it is not saved. A page without a published
-   * version takes the name of its newest one. An ended attempt raises the revision of its page. Only events of the saved
-   * versions are saved.
+   * the page's `automaticAfter`, only before its `unpublishAt`, and only in a group that is not deleted; else it is not
+   * saved. A page without a published version takes the name of its newest one. An ended attempt raises the revision of
+   * its page. Only events of the saved versions are saved.
    */
   settle(
     tenantId: string,

@@ -17,9 +17,9 @@ const MOVE_MAX = 500
 type Deps = Needs<'merges' | 'moments'> & MayNoteConflicts
 
 /**
- * Completes merges: the logs of the merged prospect move to the survivor, list by list, and the conflicts that name it end. A write that began before the
- * merge may still add logs, so a second pass follows once all such writes have ended; then the merge is completed, with
- * its event.
+ * Completes merges: the logs of the merged prospect move to the survivor, list by list, and the conflicts that name it are
+ * deleted. A write that began before the merge may still add logs, so a second pass follows once all such writes have ended;
+ * then the merge is completed, with its event.
  *
  * Each call claims some merges, moves one list of each, and returns whether there may be more. All progress is in the
  * store, so any process may take the next step, and a kill at any moment loses and doubles nothing.

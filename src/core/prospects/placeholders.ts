@@ -88,7 +88,10 @@ const SAMPLE_DOMAINS = wordsIn(
   'domain, your domain, my domain, yourcompany, mycompany, deine domain, ihre domain',
 )
 
-/** No mail is ever sent there (RFC 2606, RFC 6761), or a program had no domain. Under `.example` and `.test` people try a service, so those are people. */
+/**
+ * No mail is ever sent there (RFC 2606, RFC 6761), or a program had no domain. Under `.example` and `.test` people try a
+ * service, so those are people.
+ */
 const RESERVED = new Set(['invalid', 'localhost', 'localdomain', 'undefined', 'null', 'nan'])
 
 const isNoOne = (word: string): boolean => NO_ONE.has(word)

@@ -22,7 +22,10 @@ export type NewApiKey = {
   readonly lifeMs: number | null
 }
 
-/** Issues a key to a tenant. Refuses `not_found`: the tenant; `invalid_request`: no scopes, one that does not exist, or two that exclude each other. */
+/**
+ * Issues a key to a tenant. Refuses `not_found`: the tenant; `invalid_request`: no scopes, one that does not exist, or two
+ * that exclude each other.
+ */
 export const issueApiKey =
   (deps: Needs<'apiKeys' | 'tenants'>) =>
   async (newKey: NewApiKey): Promise<IssuedApiKey> => {
