@@ -8,13 +8,12 @@ export const ABOUT = `**Authentication.** Send an API key in the \`x-api-key\` h
 404, as if they did not exist. Each operation requires one scope of the key.
 
 **Idempotency.** Send an \`Idempotency-Key\` header with a POST to make it safe to retry. A retry returns the first answer, with
-\`Idempotent-Replayed: true\`. It must repeat the request; its JSON may be written
-with other blanks, escapes or order of members, but with the same digits. After a 503 or a lost connection the write may or may
-not have happened: retry it with the same key.
+\`Idempotent-Replayed: true\`. It must repeat the request; its JSON may be written with other blanks, escapes or order of members,
+but with the same digits. After a 503 or a lost connection the write may or may not have happened: retry it with the same key.
 
 **Conditional requests.** Every GET returns an \`ETag\`, except the export of a prospect. Sent back as \`If-None-Match\`, it saves the
 body while nothing has changed (304). The \`ETag\` of a page or page group is its revision: sent back as \`If-Match\` with a change,
-it guards against overwriting another person's change (412).
+it guards against overwriting another person's change (412). A key with \`pages:published\` gets no revisions.
 
 **Pagination.** Lists are sorted newest first, unless they say otherwise, and stay consistent while others write. While \`hasMore\` is true, pass
 \`nextCursor\` as \`cursor\`. A slice holds at most 1 MiB of JSON, so it may be shorter than \`limit\` while \`hasMore\` is true.
