@@ -147,9 +147,9 @@ const walk = (walked: Walked, node: PointerNode, begin: number): FoundValue => {
   return { ...leaf, opened }
 }
 
-/** What the string of an object or array begins with, and base64 of one. */
+/** What the string of an object or array begins with, and base64 of one. Each line end can match in one way only: the text may be long. */
 const OBJECT_OR_ARRAY = /^"(?:[ \n\r\t]|\\[nrt])*[{[]/
-const BASE64_OF_ONE = /^"[eW][w-z\d+/_-](?:[\w+/-]|\\[nr/])*={0,2}(?:\\[nr])*"$/
+const BASE64_OF_ONE = /^"[eW][w-z\d+/_-](?:[\w+/-]|\\[nr/])*(?:={1,2}(?:\\[nr])*)?"$/
 /** The JSON of the object or array that a string holds, as it is or in base64. */
 export const jsonInString = (quoted: string): string | null => {
   if (OBJECT_OR_ARRAY.test(quoted)) return objectOrArrayIn(nameIn(quoted) ?? '')

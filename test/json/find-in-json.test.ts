@@ -164,3 +164,17 @@ t.test('random pointers find the same values as in the parsed text', async (t) =
       t.strictSame(Object.fromEntries(actual), Object.fromEntries(expected), `${text} ${pointers}`)
   }
 })
+
+t.test(
+  'a long text that is nearly base64 is passed over at once, however many line ends it has',
+  async (t) => {
+    const json = '{"email":"ada@example.com"}'
+    const base64 = Buffer.from(`${json} `).toString('base64')
+    const tree = pointerTree(['/data/email'])
+    const found = (data: string) => findInJson(`{"data":"${data}"}`, tree, 3)('/data/email')
+    for (const end of ['', '\\n', '\\r\\n\\r\\n'])
+      t.equal(found(base64.replace(/.{8}/g, `$&${end}`) + end), '"ada@example.com"')
+    // A pattern that could match them in two ways would take minutes.
+    t.equal(found(`${base64}${'\\n'.repeat(500_000)} `), undefined)
+  },
+)
