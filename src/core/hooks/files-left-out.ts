@@ -12,6 +12,8 @@ export type FilesLeftOut = {
 
 const HEAD_END = /\r?\n\r?\n/
 const CR = 0x0d
+/** Small pieces are joined first: each piece passes over what waits. */
+const PIECE_BYTES_MIN = 4_096
 /** Where the next byte is: before a delimiter, right after one, in a file, or after the end of the form. */
 type State = 'text' | 'head' | 'file' | 'end'
 
@@ -81,18 +83,30 @@ export const leaveOutFiles = (contentType: string): FilesLeftOut | null => {
     return kept.subarray(1)
   }
 
+  let pieces: Buffer[] = []
+  let piecesLength = 0
+  /** Handles the pieces that came so far. */
+  const handle = (): Buffer => {
+    waiting = Buffer.concat([waiting, ...pieces])
+    pieces = []
+    piecesLength = 0
+    const kept: Buffer[] = []
+    for (let part = step(); part !== null; part = step()) kept.push(part)
+    return Buffer.concat(kept)
+  }
+
   return {
     fileBytes,
     keep: (bytes) => {
-      waiting = waiting.length === 0 ? bytes : Buffer.concat([waiting, bytes])
-      const kept: Buffer[] = []
-      for (let part = step(); part !== null; part = step()) kept.push(part)
-      return withoutLineEnd(Buffer.concat(kept))
+      pieces.push(bytes)
+      piecesLength += bytes.length
+      return piecesLength < PIECE_BYTES_MIN ? NOTHING : withoutLineEnd(handle())
     },
     end: () => {
+      const kept = handle()
       const rest = take(waiting.length)
       if (state === 'file') endFile()
-      return withoutLineEnd(rest)
+      return withoutLineEnd(Buffer.concat([kept, rest]))
     },
   }
 }
