@@ -71,7 +71,9 @@ const bodyOf = (request: Request, { bodyBytesMax, batchBytesMax }: Deps['limits'
       }
     }
     if (sieve) chunks.push(sieve.end())
-    return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+    const body = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+    if (body.length > bytesMax) throw tooLarge(bytesMax)
+    return body
   },
 })
 

@@ -38,7 +38,9 @@ export const bodyOf = (
       }
       const onEnd = () => {
         if (sieve) chunks.push(sieve.end())
-        resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+        const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+        if (body.length > bytesMax) reject(tooLarge(bytesMax))
+        else resolve(body)
         // Otherwise the bytes of a batch would be kept twice until its answer.
         chunks = []
       }
