@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { countProspectLogs } from '../../src/core/counts/count-prospect-logs.ts'
 import { idsSince, timeOfId } from '../../src/core/engine/id-times.ts'
@@ -10,6 +9,7 @@ import type { NewId } from '../../src/core/ports/world.ts'
 import { createService } from '../../src/entry/index.ts'
 import { untilCompleted } from '../store-contract/completed.ts'
 import { idAt } from '../store-contract/rows.ts'
+import { until } from '../support/program.ts'
 import { randomBy } from '../support/random.ts'
 import { stoppedClock } from '../support/setting.ts'
 import { opened, overStores, type StoreKind } from '../support/stores.ts'
@@ -22,7 +22,6 @@ const NOON = Date.UTC(2024, 10, 20, 12)
 /** The clocks of processes may differ by half a minute, so nothing later is counted yet. */
 const CLOCKS_APART_MS = 30_000
 const READ_DAYS_MAX = 31
-const COUNTING_ROUNDS_MAX = 1_000
 const payload = { rawJson: '{}' }
 const neverAborted = new AbortController().signal
 
@@ -67,14 +66,16 @@ const openScene = async (t: Test, kind: StoreKind) => {
     }
   }
 
-  /** A process that counts until nothing is left. Open writes on the server may hold it up for some milliseconds. */
+  /** A process that counts until nothing is left. Open writes of other tests on the server may hold it up. */
   const newFullCounter = (on: Store = store) => {
     const count = newCounter(on)
     return async () => {
-      for (let round = 0; round < COUNTING_ROUNDS_MAX && (await hasLogsToCount()); round++) {
+      const countOnce = async () => {
+        if (!(await hasLogsToCount())) return true
         await count()
-        if (round > 2) await setTimeout(1)
+        return false
       }
+      await until('everything is counted', countOnce, { tries: 60_000, pauseMs: 1 })
     }
   }
 
