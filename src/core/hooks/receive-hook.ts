@@ -67,7 +67,20 @@ export const findEnabled =
 
 /** Receives deliveries from vendors: finds the hook, verifies the delivery, and logs the activities in it. */
 export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectActivity, later }: Deps) => {
-  const logAll = logProspectActivities({ logProspectActivity, clock, newId })
+  const logMany = logProspectActivities({ logProspectActivity, clock, newId })
+  /** Most deliveries hold one activity, which needs neither waves nor another turn. */
+  const logAll = (
+    activities: readonly NewActivity[],
+    beforeList: Steps['nextTurn'],
+  ): Promise<readonly (LoggedActivity | Error)[]> => {
+    const [only] = activities
+    if (only !== undefined && activities.length === 1)
+      return logProspectActivity(only).then(
+        (logged) => [logged],
+        (error) => [error],
+      )
+    return logMany({ inputs: activities, prepare: (activity) => activity, weightOf, beforeList })
+  }
   const ready = new WeakMap<StoredHook, ReadyHook>()
   /** The unsaved facts of each hook seen within the last ten seconds, saved when they are over. */
   const seen = new Map<string, Seen>()
@@ -153,12 +166,7 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
       const results: ReturnType<typeof resultOf>[] = []
       let loggedCount = 0
       for (let begin = 0; begin < activities.length; begin += ITEMS_MAX) {
-        const outcomes = await logAll({
-          inputs: activities.slice(begin, begin + ITEMS_MAX),
-          prepare: (activity) => activity,
-          weightOf,
-          beforeList: steps.nextTurn,
-        })
+        const outcomes = await logAll(activities.slice(begin, begin + ITEMS_MAX), steps.nextTurn)
         loggedCount += outcomes.filter((outcome) => !(outcome instanceof Error) && !outcome.replayed).length
         steps.onLogged?.(loggedCount)
         results.push(...outcomes.map(resultOf))
