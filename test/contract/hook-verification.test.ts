@@ -129,12 +129,12 @@ overStores(
     })
 
     t.test("Slack's check of the certificate is 200 without a signature, and not logged", async (t) => {
-      const { create, send, read, logs } = await openHooks(t, kind)
+      const { create, send, logs, readOnceSet } = await openHooks(t, kind)
       const hook = await create({ verify: { preset: 'slack', secret: SECRET } })
       t.match(await send(hook.path, 'ssl_check=1&token=Jhj5dZrV', FORM), { status: 200, text: '1' })
       t.equal((await send(hook.path, 'command=%2Fssl_check&text=ssl_check', FORM)).status, 401)
       t.strictSame(await logs(), [])
-      t.match((await read(hook)).lastRefusal?.reason, 'is missing')
+      t.match(await readOnceSet(hook, 'lastRefusal'), { reason: /is missing/ })
     })
 
     t.test('Slack gets an empty answer, which it shows to no one', async (t) => {
