@@ -93,6 +93,28 @@ t.test('a form on a page of another origin, in a browser', { skip: noConsole }, 
     t.match(await logs(), [{ name: 'Twice' }, { email: 'twice@example.com', name: null }])
   })
 
+  t.test('a beacon with JSON, a fetch with credentials and a form without a method are logged', async (t) => {
+    site.set('/get', html.replace(' method="post"', ''))
+    const page = await open(`${origin}/get`)
+    const isQueued = await page.evaluate(
+      `navigator.sendBeacon('${action}', new Blob(['{"email":"beacon@example.com"}'], { type: 'application/json' }))`,
+    )
+    t.equal(isQueued, true)
+    const isFetched = await page.evaluate(`fetch('${action}', {
+      method: 'POST', keepalive: true, credentials: 'include', headers: { 'content-type': 'application/json' },
+      body: '{"email":"kept@example.com"}'
+    }).then((answer) => answer.ok)`)
+    t.equal(isFetched, true)
+    await page.locator('[name=email]').fill('get@example.com')
+    await page.getByRole('button').click()
+    await page.waitForURL(`${origin}/thanks`)
+    const emails = ['beacon@example.com', 'kept@example.com', 'get@example.com']
+    await until('all are logged', async () => {
+      const found = (await logs()).map(({ email }: { email: string }) => email)
+      return emails.every((email) => found.includes(email))
+    })
+  })
+
   t.test(
     'fetch sends JSON and FormData with a file from an origin of the hook, and from no other',
     async (t) => {
