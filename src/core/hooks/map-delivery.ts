@@ -68,9 +68,8 @@ export const mapperOf = (
         if (!value) continue
         const found = { text: value, parts }
         // A text that is no address, such as the answer to another question, yields to one.
-        if (member === 'email' && normalizedTexts({ email: value }).email === null) {
-          if (!isPlaceholder(value)) kept ??= found
-        } else if (!isMissing(member, value)) return found
+        if (!isMissing(member, value)) return found
+        if (member === 'email' && !isPlaceholder(value)) kept ??= found
       }
     if (member === 'occurredAt' && unusable) warn(`has a time that cannot be used at ${unusable.join(' + ')}`)
     return kept
