@@ -1,5 +1,7 @@
 import type { HookTrial, HookTrialResult } from '../../shapes/hook.ts'
+import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
 import { wouldRepeatAnother } from '../activities/log-prospect-activity.ts'
+import type { NewActivity } from '../activities/new-log.ts'
 import type { Result } from '../engine/result.ts'
 import type { HookKey } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
@@ -35,10 +37,23 @@ export const tryHook =
     const multiplication = multiplicationIn(sent, activities?.length ?? 0)
     const reason = stored.status === 'disabled' ? 'The hook is disabled.' : (refusal ?? multiplication)
     if (activities === null) warn('was not stored: the field in `trap` is filled')
-    else warnAboutKeys(await Promise.all(activities.map(wouldRepeatAnother({ store, clock }))), warn)
+    else warnAboutKeys(await repeatAnother(activities, { store, clock }), warn)
     const shown = (activities ?? []).map(
       ({ tenantId, apiKeyId, isVerified, isShared, sharedId, hops, keyScope, isKeyOfBody, ...shown }) =>
         shown,
     )
     return { value: { verified: reason === null, reason, warning: warning(), activities: shown } }
   }
+
+/** Which activities would be replays of activities about other people. Looks up as many at once as a batch may hold. */
+const repeatAnother = async (
+  activities: readonly NewActivity[],
+  deps: Parameters<typeof wouldRepeatAnother>[0],
+): Promise<readonly boolean[]> => {
+  const results: boolean[] = []
+  for (let begin = 0; begin < activities.length; begin += ITEMS_MAX) {
+    const slice = activities.slice(begin, begin + ITEMS_MAX)
+    results.push(...(await Promise.all(slice.map(wouldRepeatAnother(deps)))))
+  }
+  return results
+}
