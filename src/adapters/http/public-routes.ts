@@ -151,7 +151,7 @@ const oneAtATime = (makeText: () => Promise<string>): (() => Promise<string>) =>
   return () => shared(null)
 }
 
-/** After a scrape, the time until the next one begins, as a multiple of its own time and at most. */
+/** How long the next scrape waits: a multiple of the time that the last one took, and at most a second. */
 const SCRAPE_REST_TIMES = 9
 const SCRAPE_REST_MS_MAX = 1_000
 

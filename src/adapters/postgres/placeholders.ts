@@ -38,7 +38,7 @@ export const postgresPlaceholders = (query: Query): Placeholders => ({
     return removed.length > 0
   },
 
-  /** Whoever adds an email of this domain in the meantime has looked it up before the domain was listed. */
+  /** A write that adds an email of this domain in the meantime looked it up before the domain was listed. */
   releaseSome: async ({ tenantId, domain, afterHash, max, now }) => {
     const [slice] = await query(tenantId)<{
       count: number

@@ -35,7 +35,7 @@ export const readyHook = (
   /** Where a person should be named; empty if activities without one are as they should be. */
   const personPlaces = unidentified === 'new' ? [...(map.email ?? []), ...(map.externalId ?? [])] : []
   const readsQuery = Object.values(map).some((places) => /(^| \+ )query:/m.test(places?.join('\n') ?? ''))
-  /** What is outside of the signed text does not become an activity by itself. */
+  /** A query that is not part of the signed text is not enough to make an activity. */
   const coversQuery = !hmac || hmac.template.includes('{url}')
   const isForBrowsers = redirectTo !== null || trap !== null || origins.length > 0
   const defaultType = isForBrowsers ? 'form_submitted' : 'webhook'
