@@ -1,6 +1,6 @@
 import { shareLoop } from '../adapters/loop-share.ts'
 import { shareEqual } from '../adapters/share-equal.ts'
-import { assumingActive } from '../adapters/stores/assuming-active.ts'
+import { assumingUnchanged } from '../adapters/stores/assuming-unchanged.ts'
 import { type GatherObserver, gather } from '../adapters/stores/gather.ts'
 import { readEach } from '../adapters/stores/read-each.ts'
 import { remembering } from '../adapters/stores/remembering.ts'
@@ -75,10 +75,6 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
     ...store,
     activities: remembering(store.activities, settings.prospectsRememberedMax),
   }
-  const pageStore = {
-    ...store,
-    pages: assumingActive(store.pages),
-  }
   const deps: UseCaseDeps<keyof Ports> = {
     ...tools,
     dataOf: eventData(readers),
@@ -105,7 +101,7 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
     logProspectActivity: deps.logProspectActivity,
     createPageWithVersion: refusingMissingSchedules(
       offered,
-      createPageWithVersion({ ...tools, store: pageStore }),
+      createPageWithVersion({ ...tools, store: { pages: assumingUnchanged(store.pages) } }),
     ),
     listProspectLogCounts: gather(readEach(useCases.listProspectLogCounts), {
       ...gatherOptions('listProspectLogCounts'),

@@ -45,6 +45,7 @@ export const pages = section(
       return {
         group: known.group && recalledGroup(known.group),
         page: known.page && recalledPage(known.page),
+        slugOwnerId: known.slugOwnerId,
       }
     }
     const numberOf = async (page: NewPageRow) => (await versions.context(page))?.pageNumber
@@ -145,19 +146,26 @@ export const pages = section(
         const changed = { ...group, status, deletedAt: status === 'deleted' ? at(0) : null }
         await pageGroups.change(changed, group.updatedAt)
         const expected = status === 'deleted' ? null : recalledGroup(changed)
-        same(await recall(group), { group: expected, page: null })
+        same(await recall(group), { group: expected, page: null, slugOwnerId: null })
       }
     },
 
-    'a title that is not wanted may be left out, but not the status': async ({
-      pageGroups,
-      newGroup,
-      recall,
-    }) => {
+    'a page that is named by a title which its group no longer has is overtaken': async (scene) => {
+      const { pages, pageGroups, newGroup, listed } = scene
       const group = await newGroup()
-      like(await recall(group, { isNamedByGroup: false }), { group: { status: 'active' }, page: null })
-      await pageGroups.change({ ...group, status: 'archived' }, group.updatedAt)
-      like(await recall(group, { isNamedByGroup: false }), { group: { status: 'archived' }, page: null })
+      await pageGroups.change({ ...group, title: 'Summer' }, group.updatedAt)
+      const named = { computedName: 'Spring', groupTitle: group.title }
+      equal(await pages.record(somePage(group, named)), 'overtaken')
+      equal(await pages.record(somePage(group, { ...named, groupTitle: null })), 'recorded')
+      equal(await pages.record(somePage(group, { computedName: 'Summer', groupTitle: 'Summer' })), 'recorded')
+      like(await listed(group), [{ computedName: 'Summer 2' }, { computedName: 'Spring' }])
+    },
+
+    'a page is recalled by its slug': async ({ newGroup, added, recall }) => {
+      const group = await newGroup()
+      const page = await added(group, { slug: 'sale' })
+      like(await recall(group, { slug: 'sale' }), { page: null, slugOwnerId: page.pageId })
+      like(await recall(group, { slug: 'other' }), { page: null, slugOwnerId: null })
     },
 
     'of many look-ups at once, each gets its own group and page': async (scene) => {
@@ -194,7 +202,11 @@ export const pages = section(
       same((await recall(group, keyOf(page))).page, recalledPage(page))
       const sibling = await addGroup(group)
       equal((await recall(sibling, { idempotencyKey: 'one' })).page, null)
-      same(await recall(group, { ...keyOf(page), tenantId: newId('tenant') }), { group: null, page: null })
+      same(await recall(group, { ...keyOf(page), tenantId: newId('tenant') }), {
+        group: null,
+        page: null,
+        slugOwnerId: null,
+      })
     },
 
     'another tenant recalls, lists and finds nothing': async (scene) => {
@@ -202,7 +214,7 @@ export const pages = section(
       const group = await newGroup()
       const page = await added(group)
       const { tenantId } = await addTenant(store)
-      same(await recall({ ...group, tenantId }), { group: null, page: null })
+      same(await recall({ ...group, tenantId }), { group: null, page: null, slugOwnerId: null })
       equal(await listed({ ...group, tenantId }), null)
       same(await pages.find({ ...page, tenantId }), 'page_group_not_found')
     },
@@ -271,11 +283,19 @@ export const pages = section(
       const group = await newGroup()
       const other = await newGroup()
       const expected = [
-        { row: somePage(group, { computedName: 'Offers', isNumbered: true }), number: 1, name: 'Offers 1' },
-        { row: somePage(group, { computedName: 'Sale', isNumbered: false }), number: 2, name: 'Sale' },
-        { row: somePage(other, { computedName: 'Offers', isNumbered: true }), number: 1, name: 'Offers 1' },
-        { row: somePage(group, { computedName: 'New', isNumbered: true }), number: 3, name: 'New 3' },
-        { row: somePage(other, { computedName: '', isNumbered: true }), number: 2, name: '2' },
+        {
+          row: somePage(group, { computedName: 'Offers', groupTitle: group.title }),
+          number: 1,
+          name: 'Offers 1',
+        },
+        { row: somePage(group, { computedName: 'Sale', groupTitle: null }), number: 2, name: 'Sale' },
+        {
+          row: somePage(other, { computedName: 'Offers', groupTitle: other.title }),
+          number: 1,
+          name: 'Offers 1',
+        },
+        { row: somePage(group, { computedName: 'New', groupTitle: group.title }), number: 3, name: 'New 3' },
+        { row: somePage(other, { computedName: '', groupTitle: other.title }), number: 2, name: '2' },
       ]
       for (const { row } of expected) equal(await pages.record(row), 'recorded')
       for (const { row, number, name } of expected) {
@@ -286,7 +306,7 @@ export const pages = section(
 
     'a list shows the numbered names': async ({ pages, newGroup, listed }) => {
       const group = await newGroup()
-      const numbered = { computedName: 'Offers', isNumbered: true }
+      const numbered = { computedName: 'Offers', groupTitle: group.title }
       await pages.record(somePage(group, numbered))
       await pages.record(somePage(group, { ...numbered, customName: 'Mine' }))
       like(await listed(group), [{ computedName: 'Offers 2' }, { computedName: 'Offers 1' }])
@@ -302,7 +322,7 @@ export const pages = section(
       let lastNumber = 1
       for (let round = 0; round < rounds; round++) {
         const rows = Array.from({ length: pagesAtOnce }, () =>
-          somePage(group, { computedName: 'Offers', isNumbered: true }),
+          somePage(group, { computedName: 'Offers', groupTitle: group.title }),
         )
         const recorded = await Promise.all(
           rows.map((row, i) => (i % 2 === 0 ? pages : elsewhere).record(row)),
@@ -331,7 +351,7 @@ export const pages = section(
       for (let round = 1; round <= 5; round++) {
         const key = keyFields(`round ${round}`)
         const rows = Array.from({ length: 8 }, () =>
-          somePage(group, { computedName: 'Offers', isNumbered: true, ...key }),
+          somePage(group, { computedName: 'Offers', groupTitle: group.title, ...key }),
         )
         const recorded = await Promise.all(
           rows.map((row, i) => (i % 2 === 0 ? pages : elsewhere).record(row)),
@@ -572,7 +592,7 @@ const queryOf = (group: Parent, query: Partial<PagesQuery> = {}): PagesQuery => 
 const newPageIn = (group: Parent, idempotencyKey?: string): NewPageLookup => ({
   ...parentOf(group),
   idempotencyKey,
-  isNamedByGroup: true,
+  wasOvertaken: false,
 })
 const keyOf = ({ idempotencyKey }: NewPageRow) => ({ idempotencyKey: String(idempotencyKey) })
 

@@ -310,7 +310,7 @@ export const somePage = (
   slug: null,
   customName: null,
   computedName: 'Offers 1',
-  isNumbered: false,
+  groupTitle: null,
   supplementaryContext: null,
   content: null,
   publish: true,

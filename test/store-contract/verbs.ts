@@ -308,14 +308,15 @@ export const VERBS = {
   pages: {
     recall: {
       serves: 'callers',
-      ask: ({ pages }, { tenantId }, { page: { pageGroupId, idempotencyKey } }) =>
+      ask: ({ pages }, { tenantId }, { page: { pageGroupId, idempotencyKey, slug } }) =>
         pages.recall({
           tenantId,
           pageGroupId,
           idempotencyKey: String(idempotencyKey),
-          isNamedByGroup: true,
+          slug: String(slug),
+          wasOvertaken: false,
         }),
-      toStrangers: { group: null, page: null },
+      toStrangers: { group: null, page: null, slugOwnerId: null },
     },
     record: {
       serves: 'callers',

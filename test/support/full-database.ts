@@ -110,7 +110,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
         pages.recall({
           tenantId,
           pageGroupId,
-          isNamedByGroup: true,
+          wasOvertaken: false,
           idempotencyKey: `key ${2_000 + i}`,
         }),
       ),

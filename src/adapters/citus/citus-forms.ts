@@ -31,11 +31,11 @@ const FEW_ROWS_MAX = 7
 const shortestInOrder: InOrder = (to, rows, order) => shortest(to, sorted(rows, order))
 
 /**
- * Inserts a page, one table after another. If its group is no longer active, the count of active groups is divided by
- * zero: then nothing is saved.
+ * Inserts a page, one table after another. If its group is no longer active, or has another title, the count of such groups
+ * is divided by zero: then nothing is saved.
  */
 const newPages: Forms['newPages'] = (page, pageNumber) => {
-  const { tenantId, pageGroupId } = page
+  const { tenantId, pageGroupId, groupTitle } = page
   const parts = sql`
     added as (
       insert into pages ${PAGES.values([newPageRow(page, pageNumber)])}
@@ -47,7 +47,8 @@ const newPages: Forms['newPages'] = (page, pageNumber) => {
   const done = sql`(
     select count(*) / (count(*) = 1)::int from page_groups g
     where g.tenant_id = ${tenantId}
-      and (g.status || '/' || g.page_group_id) collate "C" = ${`active/${pageGroupId}`}) as done`
+      and (g.status || '/' || g.page_group_id) collate "C" = ${`active/${pageGroupId}`}
+      and (${groupTitle}::text is null or g.title = ${groupTitle})) as done`
   return { parts, done }
 }
 

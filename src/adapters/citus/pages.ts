@@ -27,12 +27,15 @@ import { AND_CHANGED, IS_CHANGED, type Outbox } from './outbox.ts'
 import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
 import { slice } from './walk.ts'
 
+/** One row of `recall`: the group, the page with the same idempotency key, or the owner of the slug. */
 type RecallRow =
-  | (NonNullable<KnownPage['group']> & { readonly pageId: null })
-  | NonNullable<KnownPage['page']>
+  | (NonNullable<KnownPage['group']> & { readonly part: 'group' })
+  | (NonNullable<KnownPage['page']> & { readonly part: 'page' })
+  | { readonly part: 'slug'; readonly pageId: string }
 type ListedRow = ListedPage & { readonly lookup: number; readonly pageId: string | null }
 const BY_GROUP = columns('lookup', 'tenant_id, page_group_id')
 const BY_KEY = columns('lookup', 'tenant_id, page_group_id, idempotency_key')
+const BY_SLUG = columns('lookup', 'tenant_id, page_group_id, slug')
 const LISTED = columns('lookup', 'number int, page_group_id, before_id, rows_max int')
 const SHOWN = columns('v', SHOWN_VERSION)
 const FOUND = columns('lookup', 'number int, tenant_id, page_group_id, page_id')
@@ -51,26 +54,29 @@ export const postgresPages = (
 ): Pages => ({
   recall: async (lookup) => {
     const keys = lookup.idempotencyKey === undefined ? [] : [lookup]
-    const rows = await ofEach({ groups: [lookup], keys }, ({ groups, keys }, of) => {
+    const slugs = lookup.slug === undefined ? [] : [lookup]
+    const rows = await ofEach({ groups: [lookup], keys, slugs }, ({ groups, keys, slugs }, of) => {
       return query(of.tenantId)<RecallRow>`
-        select l.tenant_id, l.page_group_id, l.status, l.title,
+        select 'group' as part, l.tenant_id, l.page_group_id, l.status, l.title,
           null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
         from ${BY_GROUP.from(groups)}
           cross join lateral (
             select g.tenant_id, g.page_group_id, g.status, g.title from page_groups g
             where g.tenant_id = ${of.tenant} and ${IS_WANTED_GROUP} ${of.once}
           ) l
-        ${keys.length === 0 ? nothing : andByKey(keys, of)}`
+        ${keys.length === 0 ? nothing : andByKey(keys, of)}
+        ${slugs.length === 0 ? nothing : andBySlug(slugs, of)}`
     })
     return {
-      group: rows.find((row) => row.pageId === null) ?? null,
-      page: rows.find((row) => row.pageId !== null) ?? null,
+      group: rows.find((row) => row.part === 'group') ?? null,
+      page: rows.find((row) => row.part === 'page') ?? null,
+      slugOwnerId: rows.find((row) => row.part === 'slug')?.pageId ?? null,
     }
   },
 
   /** Citus inserts no row that another part works out, so a number that is in a name is read before. */
   record: async (page, events) => {
-    const pageNumber = page.isNumbered ? await nextNumber(query, page) : null
+    const pageNumber = page.groupTitle !== null ? await nextNumber(query, page) : null
     const named = pageNumber === null ? page : { ...page, computedName: nameWithNumber(page, pageNumber) }
     const { parts, done } = newPages(named, pageNumber)
     const recorded = await outbox.record([page], events, [parts], done)
@@ -260,9 +266,19 @@ const andByKey = (keys: readonly object[], of: Of) => sql`
   union all
   select p.* from ${BY_KEY.from(keys)}
     cross join lateral (
-      select p.tenant_id, p.page_group_id, null, null,
+      select 'page', p.tenant_id, p.page_group_id, null, null,
         p.page_id, p.idempotency_key, p.request_hash, p.created_at
       from pages p
       where p.tenant_id = ${of.tenant} and p.page_group_id = lookup.page_group_id
         and p.idempotency_key = lookup.idempotency_key ${of.once}
+    ) p`
+
+const andBySlug = (slugs: readonly object[], of: Of) => sql`
+  union all
+  select p.* from ${BY_SLUG.from(slugs)}
+    cross join lateral (
+      select 'slug', null, null, null, null, p.page_id, null, null, null::timestamptz
+      from pages p
+      where p.tenant_id = ${of.tenant} and p.page_group_id = lookup.page_group_id
+        and p.slug = lookup.slug ${of.once}
     ) p`

@@ -77,18 +77,19 @@ export const memoryPages = (outbox: Outbox, added: () => void, deleted: () => vo
   }
 
   const pagesPort: Pages = {
-    recall: async (lookup) =>
-      structuredClone({
-        group: visibleGroup(lookup) ?? null,
-        page:
-          (pages.byKey.at({
-            ...lookup,
-            idempotencyKey: lookup.idempotencyKey ?? null,
-          }) as KnownPage['page']) ?? null,
-      }),
+    recall: async ({ tenantId, pageGroupId, idempotencyKey = null, slug = null }) => {
+      const group = { tenantId, pageGroupId }
+      const page = pages.byKey.at({ ...group, idempotencyKey }) ?? null
+      return structuredClone({
+        group: visibleGroup(group) ?? null,
+        page: page as KnownPage['page'],
+        slugOwnerId: pages.bySlug.at({ ...group, slug })?.pageId ?? null,
+      })
+    },
     record: async (page, events) => {
       const group = groups.byId.at(page)
-      if (group?.status !== 'active' || pages.byKey.at(page) || isSlugTaken(page)) return 'overtaken'
+      if (group?.status !== 'active' || (page.groupTitle ?? group.title) !== group.title) return 'overtaken'
+      if (pages.byKey.at(page) || isSlugTaken(page)) return 'overtaken'
       outbox.save(events)
       const pageNumber = group.pagesCount + 1
       const named = { ...page, computedName: nameWithNumber(page, pageNumber) }

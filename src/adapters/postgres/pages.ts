@@ -38,10 +38,11 @@ import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
 import { repeatedOrHalved } from './overtaken.ts'
 import { columns, type Query } from './sql.ts'
 
-/** One row of `recall`: the group, or the page with the same idempotency key. */
+/** One row of `recall`: the group, the page with the same idempotency key, or the owner of the slug. */
 type RecallRow = { readonly number: number } & (
-  | (NonNullable<KnownPage['group']> & { readonly pageId: null })
-  | NonNullable<KnownPage['page']>
+  | (NonNullable<KnownPage['group']> & { readonly part: 'group' })
+  | (NonNullable<KnownPage['page']> & { readonly part: 'page' })
+  | { readonly part: 'slug'; readonly pageId: string }
 )
 /** A page to record with its events. */
 type Recording = { readonly page: NewPageRow; readonly events: readonly NewEvent[] }
@@ -70,7 +71,7 @@ const NEW_PAGE = columns('page', {
   number: 'int',
   ...NEW_VERSION_COLUMNS,
   ...without(NEW_PAGE_COLUMNS, 'page_number'),
-  is_numbered: 'boolean',
+  group_title: 'text',
 })
 const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
 
@@ -141,7 +142,7 @@ const claimsOf = ({ page }: Recording): string[] => {
 const recallAll = async (query: Query, lookups: readonly NewPageLookup[]): Promise<KnownPage[]> => {
   const all = numbered(lookups)
   const rows = await query()<RecallRow>`
-    select lookup.number, g.tenant_id, g.page_group_id, g.status, g.title,
+    select lookup.number, 'group' as part, g.tenant_id, g.page_group_id, g.status, g.title,
       null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
     from ${BY_GROUP.from(all)}
       cross join lateral (
@@ -151,7 +152,7 @@ const recallAll = async (query: Query, lookups: readonly NewPageLookup[]): Promi
         limit 1
       ) g
     union all
-    select lookup.number, p.tenant_id, p.page_group_id, null, null,
+    select lookup.number, 'page', p.tenant_id, p.page_group_id, null, null,
       p.page_id, p.idempotency_key, p.request_hash, p.created_at
     from ${BY_KEY.from(all.filter(({ idempotencyKey }) => idempotencyKey !== undefined))}
       cross join lateral (
@@ -159,16 +160,25 @@ const recallAll = async (query: Query, lookups: readonly NewPageLookup[]): Promi
         where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id
           and p.idempotency_key = lookup.idempotency_key
         limit 1
+      ) p
+    union all
+    select lookup.number, 'slug', null, null, null, null, p.page_id, null, null, null
+    from ${BY_SLUG.from(all.filter(({ slug }) => slug !== undefined))}
+      cross join lateral (
+        select p.page_id from pages p
+        where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id and p.slug = lookup.slug
+        limit 1
       ) p`
   return rowsOfEach(lookups, rows).map((found) => ({
-    group: found.find((row) => row.pageId === null) ?? null,
-    page: found.find((row) => row.pageId !== null) ?? null,
+    group: found.find((row) => row.part === 'group') ?? null,
+    page: found.find((row) => row.part === 'page') ?? null,
+    slugOwnerId: found.find((row) => row.part === 'slug')?.pageId ?? null,
   }))
 }
 
 /**
- * Saves each page whole, with the next number of its group, or not at all if the group is no longer active or another page
- * has its idempotency key or its slug.
+ * Saves each page whole, with the next number of its group, or not at all if the group is no longer active or has another
+ * title, or another page has its idempotency key or its slug.
  */
 const savePages = async (
   query: Query,
@@ -181,7 +191,7 @@ const savePages = async (
     ...newPageRow(page, null),
     content: page.content,
     supplementaryContext: page.supplementaryContext,
-    isNumbered: page.isNumbered,
+    groupTitle: page.groupTitle,
     number,
   }))
   const events = recordings.flatMap(({ events }, number) =>
@@ -198,6 +208,7 @@ const savePages = async (
           select true from page_groups g
           where g.tenant_id = page.tenant_id and g.status = 'active'
             and (case when g.status <> 'deleted' then g.page_group_id end) = page.page_group_id
+            and (page.group_title is null or g.title = page.group_title)
           limit 1
         ) and (page.idempotency_key is null or (
           select true from pages p
@@ -233,7 +244,7 @@ const savePages = async (
       ),
       -- The name of a numbered page ends with its number.
       named as (
-        select page.*, case when page.is_numbered then ltrim(page.computed_name || ' ' || page.page_number)
+        select page.*, case when page.group_title is not null then ltrim(page.computed_name || ' ' || page.page_number)
           else page.computed_name end as whole_name
         from numbered page
       ),

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type {
   FoundPage,
+  KnownPage,
   ListedPage,
   NewPageRow,
   PageChange,
@@ -36,6 +37,7 @@ const GROUP = `
   where tenant_id = :tenantId and page_group_id = :pageGroupId and status <> 'deleted'`
 const GROUP_IS_ACTIVE = `
   select 1 from page_groups where tenant_id = :tenantId and page_group_id = :pageGroupId and status = 'active'`
+const GROUP_TAKES_PAGE = `${GROUP_IS_ACTIVE} and (:groupTitle is null or title = :groupTitle)`
 const GROUP_EXISTS = `
   select status as group_status from page_groups
   where tenant_id = :tenantId and page_group_id = :pageGroupId and status <> 'deleted'`
@@ -155,7 +157,7 @@ export const sqlitePages = (
   const createRecorder = () => {
     const addEvents = outbox.ofTransaction()
     return ({ page, events }: Recording): Recorded => {
-      if (!database.has(GROUP_IS_ACTIVE, page)) return 'overtaken'
+      if (!database.has(GROUP_TAKES_PAGE, page)) return 'overtaken'
       // Looked up first: an overtaken page must not have changed the count.
       if (page.idempotencyKey !== null && database.has(BY_KEY, page)) return 'overtaken'
       if (page.slug !== null && database.has(BY_SLUG, page)) return 'overtaken'
@@ -176,11 +178,16 @@ export const sqlitePages = (
     },
     { weightOf: ({ page }) => weightOfPage(page), tenantOf: ({ page }) => page.tenantId },
   )
+  const slugOwnerId = (lookup: Values): string | null =>
+    database.get<{ readonly pageId: string }>(BY_SLUG, lookup)?.pageId ?? null
+
   return {
-    recall: async (lookup) => ({
-      group: database.get(GROUP, lookup),
-      page: lookup.idempotencyKey === undefined ? null : database.get(BY_KEY, lookup),
-    }),
+    recall: async (lookup) =>
+      database.read(() => ({
+        group: database.get<KnownPage['group']>(GROUP, lookup),
+        page: lookup.idempotencyKey === undefined ? null : database.get<KnownPage['page']>(BY_KEY, lookup),
+        slugOwnerId: lookup.slug === undefined ? null : slugOwnerId(lookup),
+      })),
 
     record: (page, events) => record({ page, events }),
 
@@ -218,10 +225,7 @@ export const sqlitePages = (
         }
       }),
 
-    findSlug: async (lookup) =>
-      database.has(GROUP_EXISTS, lookup)
-        ? (database.get<{ readonly pageId: string }>(BY_SLUG, lookup)?.pageId ?? null)
-        : null,
+    findSlug: async (lookup) => (database.has(GROUP_EXISTS, lookup) ? slugOwnerId(lookup) : null),
 
     change: (pageChange, events) => {
       const { added: version, dropped, publishes, schedule, ...change } = pageChange

@@ -24,13 +24,13 @@ export const NEW_PAGE_COLUMNS = without(
   'unpublish_at',
 )
 export const newPageRow = <PageNumber extends number | null>(
-  { content, supplementaryContext, claimedUntil, isNumbered, ...page }: NewPageRow,
+  { content, supplementaryContext, claimedUntil, groupTitle, ...page }: NewPageRow,
   pageNumber: PageNumber,
 ) => ({ ...page, pageNumber, latestVersionId: page.versionId, revision: 1 })
 
 /** The computed name of a new page that has this number in its group. */
-export const nameWithNumber = ({ computedName, isNumbered }: NewPageRow, pageNumber: number): string =>
-  isNumbered ? `${computedName} ${pageNumber}`.trim() : computedName
+export const nameWithNumber = ({ computedName, groupTitle }: NewPageRow, pageNumber: number): string =>
+  groupTitle !== null ? `${computedName} ${pageNumber}`.trim() : computedName
 
 /** Columns of a new version; the others are set when it is done. */
 export const NEW_VERSION_COLUMNS = without(

@@ -3,9 +3,12 @@ import { refuse } from './failures.ts'
 
 export const ATTEMPTS_MAX = 20
 
-/** How a use case writes. `decide` is pure; its change is null if there is nothing to save. */
+/**
+ * How a use case writes. `recall` learns whether its last answer was overtaken. `decide` is pure; its change is null if there
+ * is nothing to save.
+ */
 export type Steps<Known, Change, Answer> = {
-  readonly recall: () => Promise<Known>
+  readonly recall: (wasOvertaken: boolean) => Promise<Known>
   readonly decide: (known: Known) => { readonly answer: Answer; readonly change: Change | null }
   readonly record: (change: Change) => Promise<Recorded>
 }
@@ -21,7 +24,7 @@ export const decideAndSave = async <Known, Change, Answer>({
   record,
 }: Steps<Known, Change, Answer>): Promise<Answer> => {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-    const { answer, change } = decide(await recall())
+    const { answer, change } = decide(await recall(attempt > 1))
     if (change === null || (await record(change)) === 'recorded') return answer
   }
   return gaveUp()

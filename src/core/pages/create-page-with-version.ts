@@ -8,7 +8,7 @@ import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
-import type { KnownPage, NewPageLookup, NewPageRow } from '../ports/pages.ts'
+import type { KnownPage, NewPageRow, PagesToCreate } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import { firstWords, oneLine } from './first-words.ts'
@@ -24,6 +24,7 @@ export type PageToCreate = Omit<NewPage, 'content' | 'publish'> &
     readonly publish?: boolean | undefined
     readonly idempotencyKey?: string | undefined
   }
+type Deps = Omit<Needs<never>, 'store'> & { readonly store: { readonly pages: PagesToCreate } }
 /** A page that was created. */
 export type PageCreation = Replayable<CreatedPage>
 
@@ -36,38 +37,24 @@ export type PageCreation = Replayable<CreatedPage>
  * the time, or a time although the version will not be published.
  */
 export const createPageWithVersion =
-  ({ store, clock, newId }: Needs<'pages'>) =>
+  ({ store, clock, newId }: Deps) =>
   (input: PageToCreate): Promise<PageCreation> => {
     const { tenantId, pageGroupId, idempotencyKey, slug, supplementaryContext = null } = input
     const words = firstWords(supplementaryContext)
-    const lookup = { tenantId, pageGroupId, idempotencyKey, isNamedByGroup: words === '' }
-    const recall = (): Promise<Known> =>
-      slug === undefined ? store.pages.recall(lookup) : recallWithSlug(store, { ...lookup, slug })
+    const lookup = { tenantId, pageGroupId, idempotencyKey, slug }
     return decideAndSave({
-      recall,
+      recall: (wasOvertaken) => store.pages.recall({ ...lookup, wasOvertaken }),
       decide: (known) => decide(input, words, known, isoTime(clock()), newId),
       record: (row) => store.pages.record(row, [eventOf(row, newId)]),
     })
   }
-
-/** `slugOwnerId`: the page that has the slug. */
-type Known = KnownPage & { readonly slugOwnerId?: string | null }
-
-/** Looks up the slug first: a request that sees the slug of an earlier one then also sees its idempotency key. */
-const recallWithSlug = async (
-  { pages }: Needs<'pages'>['store'],
-  lookup: NewPageLookup & { readonly slug: string },
-): Promise<Known> => {
-  const slugOwnerId = await pages.findSlug(lookup)
-  return { ...(await pages.recall(lookup)), slugOwnerId }
-}
 
 type CreatedRow = NewPageRow & Requester
 
 const decide = (
   input: PageToCreate,
   words: string,
-  { group, page: replayedPage, slugOwnerId = null }: Known,
+  { group, page: replayedPage, slugOwnerId }: KnownPage,
   now: Timestamp,
   newId: NewId,
 ): { readonly answer: PageCreation; readonly change: CreatedRow | null } => {
@@ -89,7 +76,7 @@ const decide = (
     customName: input.customName ?? null,
     slug: input.slug ?? null,
     computedName: words || oneLine(group.title),
-    isNumbered: words === '',
+    groupTitle: words === '' ? group.title : null,
     supplementaryContext: input.supplementaryContext ?? null,
     content: input.content ?? null,
     ...planPublication(publish, publishAt, Date.parse(now)),

@@ -41,8 +41,11 @@ export type NewVersionRow = Omit<
  */
 export type NewPageRow = StoredPage &
   NewVersionRow & {
-    /** Whether its computed name ends with its number, after a blank. */
-    readonly isNumbered: boolean
+    /**
+     * The title of the group, if its computed name was made of that: then it ends with the number of the page, after a
+     * blank. Else null.
+     */
+    readonly groupTitle: string | null
     readonly claimedUntil?: Timestamp | undefined
   }
 /** A page created under an idempotency key. */
@@ -50,16 +53,18 @@ type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | '
   readonly idempotencyKey: string
   readonly requestHash: string
 }
-/** Looks up the group of a new page, and the page with the same idempotency key, if there is one. */
+/** Looks up the group of a new page, and the pages with the same idempotency key and slug, if there are any. */
 export type NewPageLookup = PageGroupKey & {
   readonly idempotencyKey?: string | undefined
-  /** Whether the page is named by the title of its group. */
-  readonly isNamedByGroup: boolean
+  readonly slug?: string | undefined
+  /** Whether the last answer was overtaken: then nothing may be assumed. */
+  readonly wasOvertaken: boolean
 }
-/** Each is null if it does not exist; a deleted group does not. */
+/** Each is null if it does not exist; a deleted group does not. `slugOwnerId` is the id of the page that has the slug. */
 export type KnownPage = {
   readonly group: Pick<StoredPageGroup, keyof PageGroupKey | 'status' | 'title'> | null
   readonly page: StoredCreation | null
+  readonly slugOwnerId: string | null
 }
 /** The slice of the pages of a group to read. */
 export type PagesQuery = RowsQuery & PageGroupKey
@@ -104,14 +109,18 @@ export type PageChange = PageKey &
     /** Schedules one of its versions, or ends its schedule. */
     readonly schedule: Schedule | null
   }
-/** The part of a store that keeps pages. */
-export type Pages = {
+/** What creating a page needs. */
+export type PagesToCreate = {
   recall(lookup: NewPageLookup): Promise<KnownPage>
   /**
    * Adds a page with a version in `processing` that waits to be claimed or is, and counts it in its group. Returns
-   * `overtaken` if the group is not active, or the idempotency key or the slug is taken.
+   * `overtaken` if the group is not active, has another title than `groupTitle`, or the idempotency key or the slug is
+   * taken.
    */
   record(page: NewPageRow, events?: readonly NewEvent[]): Promise<Recorded>
+}
+/** The part of a store that keeps pages. */
+export type Pages = PagesToCreate & {
   /** The pages of a group, newest first; null if the group is missing or deleted. */
   list(query: PagesQuery): Promise<readonly ListedPage[] | null>
   /**

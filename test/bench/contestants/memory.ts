@@ -70,7 +70,7 @@ const addPages = async (pageGroupId: string, count: number): Promise<void> => {
       computedName: BODY_TEXT.computedName,
       supplementaryContext: BODY_TEXT.supplementaryContext,
       content: null,
-      isNumbered: false,
+      groupTitle: null,
       publish: true,
       publishAt: null,
       idempotencyKey: null,

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { assumingActive } from '../../../src/adapters/stores/assuming-active.ts'
-import type { PageToCreate } from '../../../src/core/pages/create-page-with-version.ts'
+import { assumingUnchanged } from '../../../src/adapters/stores/assuming-unchanged.ts'
+import type { PageCreation, PageToCreate } from '../../../src/core/pages/create-page-with-version.ts'
 import { createPageWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
 import type { PageGroup } from '../../../src/shapes/page-group.ts'
 import { idOf, START_MS } from '../../support/setting.ts'
@@ -46,7 +46,7 @@ t.test('a page is named by its context, else by its group and its number there',
   t.strictSame(await Promise.all(names), ['Offers 1', 'The spring sale', 'Offers 3'])
 })
 
-t.test('a page of a group that is known to be active needs no look-up', async (t) => {
+t.test('a page of a known group needs no look-up', async (t) => {
   const { createPage, newGroup, store, updateGroup, clock, newId, readPage } = await scene()
   const group = await newGroup({ title: 'Offers' })
   let recalls = 0
@@ -54,20 +54,27 @@ t.test('a page of a group that is known to be active needs no look-up', async (t
     recalls++
     return store.pages.recall(want)
   }
-  const pages = assumingActive({ ...store.pages, recall })
+  const pages = assumingUnchanged({ ...store.pages, recall })
   const create = createPageWithVersion({ store: { ...store, pages }, clock, newId })
   const sale = inGroup(group, { supplementaryContext: 'Sale' })
-  for (const input of [sale, sale, sale]) await create(input)
+  const nameOf = async (creation: PageCreation) => (await readPage(creation.value)).computedName
+  for (const input of [sale, sale, inGroup(group, { slug: 'spring' })]) await create(input)
+  const keyed = await create(keyedIn(group))
+  t.equal(await nameOf(await create(inGroup(group))), 'Offers 5')
   t.equal(recalls, 1)
-  await create(keyedIn(group))
-  const { value: page } = await create(inGroup(group))
-  t.equal(recalls, 3, 'a key and a name by number are looked up')
-  t.equal((await readPage(page)).computedName, 'Offers 5')
+
+  t.same(await create(keyedIn(group)), { ...keyed, replayed: true })
+  t.match(await refusalOf(create(inGroup(group, { slug: 'spring' }))), { kind: 'slug_taken' })
+  t.equal(recalls, 3, 'a taken key and a taken slug are looked up')
+  await updateGroup(group.pageGroupId, { title: 'Bargains' })
+  t.equal(await nameOf(await create(inGroup(group))), 'Bargains 6')
+  t.equal(recalls, 4, 'and so is a group with another title')
+
   await updateGroup(group.pageGroupId, { status: 'archived' })
   const refusal = await refusalOf(createPage(sale))
   t.strictSame(await refusalOf(create(sale)), refusal)
   t.equal(refusal.kind, 'page_group_not_active')
-  t.equal(recalls, 4)
+  t.equal(recalls, 5)
 })
 
 t.test('a page that is refused takes no number', async (t) => {
