@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Background, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
-import { createHandOver, type HandOver } from '../adapters/hand-over.ts'
 import { createNewId } from '../adapters/ids.ts'
 import type { Job } from '../adapters/job-runner.ts'
 import { shareLoop } from '../adapters/loop-share.ts'
@@ -27,7 +26,10 @@ const LEASE_MARGIN_MS = 20_000
 
 /** The options of a publisher. Omitted settings have the defaults of the service. */
 export type PublisherOptions = WorkHooks & {
-  readonly store: Pick<SmallStore, 'pages' | 'versions' | 'schedules' | 'deletions' | 'moments' | 'watch'>
+  readonly store: Pick<
+    SmallStore,
+    'pages' | 'versions' | 'schedules' | 'deletions' | 'moments' | 'watch' | 'handOver'
+  >
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /** Names pages, like that of `prospect-pages/naming`; without one, pages keep their built-in names. */
@@ -47,16 +49,8 @@ export type PublisherOptions = WorkHooks & {
  * unpublishes on schedule, and unpublishes the pages of deleted groups. Several publishers, in one process or in many,
  * share the work.
  */
-export const createPublisher = (
-  options: PublisherOptions,
-  handOver?: HandOver,
-  queues?: QueueWatch,
-): Background => {
-  const publisher = workInBackground(
-    checkOptions('createPublisher', options),
-    publisherJobs(options, handOver),
-    queues,
-  )
+export const createPublisher = (options: PublisherOptions, queues?: QueueWatch): Background => {
+  const publisher = workInBackground(checkOptions('createPublisher', options), publisherJobs(options), queues)
   const start = () => {
     notePublisher()
     publisher.start()
@@ -64,11 +58,7 @@ export const createPublisher = (
   return { ...publisher, start }
 }
 
-/** The hand-over from the use cases of a process to its publisher, which has no namer. */
-export const handOverOf = (clock: Clock): HandOver =>
-  createHandOver({ clock, max: LIST_LENGTH_MAX, leaseMs: LEASE_MARGIN_MS })
-
-export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): readonly Job[] => {
+export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
   const { clock = Date.now, newId = createNewId() } = options
   // A job runs only over a store that has the parts it needs.
   const store = options.store as Store
@@ -81,6 +71,8 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
   } = options
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
   const aheadMs = 2 * pollMs
+  const leaseMs = (namer ? patienceMs : 0) + LEASE_MARGIN_MS
+  const handOver = namer ? undefined : store.handOver
   const stepWith = () =>
     publishVersions({
       store,
@@ -88,7 +80,7 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
       newId,
       namer: namer && namePatiently({ namer, patienceMs, sleep, onFailedAttempt }),
       claimMax: namer ? namerCallsMax : LIST_LENGTH_MAX,
-      leaseMs: (namer ? patienceMs : 0) + LEASE_MARGIN_MS,
+      leaseMs,
       handOver,
     })
   return [
@@ -98,7 +90,7 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
       pollMs,
       restMs: namer ? 0 : REST_MS,
       stepWith,
-      accept: handOver?.accept,
+      accept: handOver && ((wake) => handOver.accept(wake, leaseMs)),
     },
     {
       needs: ['schedules'],

@@ -31,7 +31,7 @@ import { backUpFirst, createBackups } from './backups.ts'
 import { counterJobs } from './counter.ts'
 import { createEraser } from './eraser.ts'
 import { observeWork, watchDatabase } from './observe-work.ts'
-import { createPublisher, handOverOf } from './publisher.ts'
+import { createPublisher } from './publisher.ts'
 import { measureSizes } from './sizes.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 import { logKeyChange, watchKeys } from './watch-keys.ts'
@@ -166,10 +166,9 @@ export const compose = (config: Config, runtime: Runtime) => {
 
   const keysNow = config.followSecretsKeys?.(logKeyChange(log))
   const webhooks = webhooksOf(config, clock, keysNow && createSecretsWith(keysNow))
-  const handOver = config.namer ? undefined : handOverOf(clock)
   const { api, useCases, onSignal } = composeApi({
     ...requests,
-    store: { ...serving.store, pages: handOver?.over(store.pages) ?? store.pages },
+    store: serving.store,
     clock,
     newId,
     newRequestId: randomUUID,
@@ -204,11 +203,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     jobs.push({ pollMs: WATCH_MS, restMs: 0, stepWith: () => watchKeys(keysNow) })
   }
   const background = [
-    createPublisher(
-      { ...publishing, ...deps, namer, namerPatienceMs, namerCallsMax, pollMs },
-      handOver,
-      queues,
-    ),
+    createPublisher({ ...publishing, ...deps, namer, namerPatienceMs, namerCallsMax, pollMs }, queues),
     createEraser({ ...erasing, ...deps, retentionDays, eventDaysKept }, queues),
     workInBackground({ ...counting, store }, jobs, queues),
     createWebhooks({ ...sending, ...deps, pollMs }, webhooks, queues),

@@ -5,6 +5,7 @@ import { logProspectActivities } from '../../src/core/activities/log-prospect-ac
 import { logProspectActivity } from '../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../src/core/activities/new-log.ts'
 import { createPageWithVersion, type PageToCreate } from '../../src/core/pages/create-page-with-version.ts'
+import { publishVersions } from '../../src/core/pages/publish-versions.ts'
 import type { ActivityChange } from '../../src/core/ports/activities.ts'
 import type { PageGroupsQuery } from '../../src/core/ports/page-groups.ts'
 import type { NewPageRow } from '../../src/core/ports/pages.ts'
@@ -227,6 +228,31 @@ const testPages = (t: Test, kind: StoreKind): void => {
         2,
         'replays are overtaken, then looked up',
       )
+    },
+  )
+
+  t.test(
+    'publishing pages that this process created costs one statement, however many at once',
+    async (t) => {
+      const tested = await opened(t, kind)
+      const { store } = tested
+      const deps = { store, clock: stoppedClock(), newId }
+      const publish = publishVersions({
+        ...deps,
+        namer: null,
+        claimMax: 10,
+        leaseMs: 1_000,
+        handOver: store.handOver,
+      })
+      store.handOver?.accept(() => {}, 1_000)
+      const { tenantId, pageGroupId } = await addGroup(tested)
+      const create = () => createPageWithVersion(deps)({ tenantId, pageGroupId })
+      const publishAll = () => publish(new AbortController().signal, undefined, false)
+      for (const count of [1, 200]) {
+        await Promise.all(Array.from({ length: count }, create))
+        t.equal(await countOf(tested, publishAll), 1)
+      }
+      t.equal((await store.versions.backlog(10)).count, 0)
     },
   )
 

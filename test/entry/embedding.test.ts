@@ -28,7 +28,7 @@ const embedded = async (options: Partial<ApiOptions> = {}, store: Store = memory
   const { pageGroupId } = pageGroup
   const key = await service.issueApiKey({ tenantId, scopes: SCOPES })
   const api = createApi({ store, ...options })
-  return { store, service, ...key, pageGroupId, call: caller(api, key.apiKey) }
+  return { store, service, ...key, tenantId, pageGroupId, call: caller(api, key.apiKey) }
 }
 
 const ACTIVITY = { source: 'crm', payload: {} }
@@ -107,6 +107,24 @@ t.test('the publisher publishes pending versions, and new ones when the store no
   publisher.start()
   t.ok(await published(waiting))
   t.ok(await published(await create()))
+})
+
+t.test('pages that the process of the publisher creates are published without a claim', async (t) => {
+  const store = memoryStore()
+  let claimed = 0
+  const claim: typeof store.versions.claim = async (query) => {
+    const versions = await store.versions.claim(query)
+    claimed += versions.length
+    return versions
+  }
+  const { service, pageGroupId, tenantId } = await embedded({}, store)
+  const publisher = createPublisher({ store: { ...store, versions: { ...store.versions, claim } } })
+  t.teardown(publisher.stop)
+  publisher.start()
+  const page = { tenantId, pageGroupId, customName: 'Mine' }
+  const created = await Promise.all([1, 2, 3].map(() => service.createPageWithVersion(page)))
+  for (const { value } of created) t.ok((await service.published(value)).value.publishedVersion)
+  t.equal(claimed, 0)
 })
 
 t.test('the publisher calls the namer, and reports each failed call', async (t) => {

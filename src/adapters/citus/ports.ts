@@ -14,6 +14,7 @@ import { postgresProspectConflicts } from '../postgres/prospect-conflicts.ts'
 import { postgresProspects } from '../postgres/prospects.ts'
 import { readSizes } from '../postgres/sizes.ts'
 import { queryOver as plainQueryOver } from '../postgres/sql.ts'
+import { handingOver } from '../stores/hand-over.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
 import { createTogether } from '../stores/together.ts'
 import { postgresApiKeys } from './api-keys.ts'
@@ -62,7 +63,7 @@ export const portsOver = (
     prospectLogs: postgresProspectLogs(query, forms, together),
     counts: postgresCounts(plainQuery),
     pageGroups: postgresPageGroups(query, outbox, together),
-    pages: postgresPages(query, () => notify('versions'), forms, outbox, together),
+    ...handingOver(postgresPages(query, () => notify('versions'), forms, outbox, together)),
     versions: postgresVersions(query, forms, outbox, together),
     schedules: postgresSchedules(query),
     deletions: postgresDeletions(query, forms, outbox, () => notify('deletions')),

@@ -4,6 +4,7 @@ import type { StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Store } from '../../core/ports/store.ts'
 import type { NewTenant, Tenant } from '../../core/ports/tenants.ts'
 import type { Prospect } from '../../shapes/prospect.ts'
+import { handingOver } from '../stores/hand-over.ts'
 import { createListeners } from '../stores/listeners.ts'
 import { memoryActivities } from './activities.ts'
 import { memoryCounts } from './counts.ts'
@@ -56,6 +57,13 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     }),
   )
 
+  const pageParts = memoryPages(
+    outbox,
+    () => listeners.emit('versions'),
+    () => listeners.emit('deletions'),
+    isActive,
+  )
+
   return {
     activities: memoryActivities(people, isKept),
     prospects: memoryProspects(people),
@@ -65,12 +73,8 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     prospectLogs: memoryProspectLogs(people),
     counts: memoryCounts(people),
     erasures: memoryErasures(people, notifyEraser),
-    ...memoryPages(
-      outbox,
-      () => listeners.emit('versions'),
-      () => listeners.emit('deletions'),
-      isActive,
-    ),
+    ...pageParts,
+    ...handingOver(pageParts.pages),
     events: memoryEvents(outbox),
     webhooks: memoryWebhooks(outbox, isActive),
     hooks: memoryHooks(() => listeners.emit('keys'), own, isActive),

@@ -1,4 +1,5 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
+import { handingOver } from '../stores/hand-over.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
 import { createTogether } from '../stores/together.ts'
 import { postgresActivities } from './activities.ts'
@@ -95,7 +96,7 @@ export const portsOver = (
     prospectLogs: postgresProspectLogs(query, together),
     counts: postgresCounts(query),
     pageGroups: postgresPageGroups(query, outbox, together),
-    pages: postgresPages(query, outbox, together, () => notify('versions')),
+    ...handingOver(postgresPages(query, outbox, together, () => notify('versions'))),
     versions: postgresVersions(query, outbox, together),
     schedules: postgresSchedules(query),
     deletions: postgresDeletions(query, outbox, () => notify('deletions')),

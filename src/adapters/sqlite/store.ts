@@ -1,6 +1,7 @@
 import { VERSION } from '../../config/version.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
 import type { GatherObserver } from '../stores/gather.ts'
+import { handingOver } from '../stores/hand-over.ts'
 import { createListeners } from '../stores/listeners.ts'
 import { checksumOf, type Migration, missingMigrations, readiness } from '../stores/migrations.ts'
 import { createTogether } from '../stores/together.ts'
@@ -82,7 +83,7 @@ export const sqliteStore = (
     prospectLogs: sqliteProspectLogs(database),
     counts: sqliteCounts(database),
     pageGroups: sqlitePageGroups(database, outbox),
-    pages: sqlitePages(database, outbox, () => listeners.emit('versions'), together),
+    ...handingOver(sqlitePages(database, outbox, () => listeners.emit('versions'), together)),
     versions: sqliteVersions(database, outbox),
     schedules: sqliteSchedules(database),
     deletions: sqliteDeletions(database, outbox, () => listeners.emit('deletions')),

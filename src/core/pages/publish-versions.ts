@@ -1,7 +1,7 @@
 import { claimInTurns } from '../engine/claim-in-turns.ts'
 import { throwFirst } from '../engine/outcome.ts'
 import type { Needs } from '../ports/store.ts'
-import type { ClaimedVersion } from '../ports/versions.ts'
+import type { ClaimedVersion, HandOver } from '../ports/versions.ts'
 import type { PatientNamer } from './name-patiently.ts'
 import { type EndedAttempt, nameVersion } from './name-version.ts'
 import { settleAttempts } from './settle-attempts.ts'
@@ -14,11 +14,8 @@ type Deps = Needs<'versions'> & {
   /** Longer than the namer may take. */
   readonly leaseMs: number
   /** Versions that this process creates for this publisher, already claimed. Needs no namer. */
-  readonly handOver?: HandedOver | undefined
+  readonly handOver?: HandOver | undefined
 }
-
-/** Versions that are handed over to a publisher; `accept` without a function ends that. */
-type HandedOver = { readonly accept: () => void; readonly take: () => readonly ClaimedVersion[] }
 
 /**
  * Claims waiting versions and publishes them, each with a name from the namer.
@@ -67,7 +64,7 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs,
 
   return async (stop: AbortSignal, woken?: Promise<void>, asked = true): Promise<boolean> => {
     mayBeMore ||= asked
-    if (stop.aborted) handOver?.accept()
+    if (stop.aborted) handOver?.end()
     await startAll(stop)
     if (inProgress.size === 0 && ended.length === 0) return false
     if (ended.length === 0) await Promise.race(woken ? [...inProgress, woken] : inProgress)

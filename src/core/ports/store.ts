@@ -14,7 +14,7 @@ import type { ProspectLogs } from './prospect-logs.ts'
 import type { Prospects } from './prospects.ts'
 import type { Schedules } from './schedules.ts'
 import type { Tenants } from './tenants.ts'
-import type { Versions } from './versions.ts'
+import type { HandOver, Versions } from './versions.ts'
 import type { Webhooks } from './webhooks.ts'
 import type { Clock, Moment, NewId, ShareLoop, Timestamp } from './world.ts'
 
@@ -94,6 +94,8 @@ export type Store = Ports & {
    * asks this instead of looking into each queue; without it, every queue is looked into.
    */
   waiting?(query: { readonly now: Timestamp; readonly until: Timestamp }): Promise<readonly Queue[]>
+  /** Without this, the publisher of this process claims every version. */
+  readonly handOver?: HandOver
   /** What the database occupies, for the metrics. Costs the same however many rows there are. */
   sizes?(): Promise<DatabaseSizes>
   close(): Promise<void>

@@ -20,6 +20,18 @@ export type ClaimedVersion = VersionKey & {
   /** When to publish it, if that is later. */
   readonly publishAt: Timestamp | null
 }
+/**
+ * Hands the first versions of new pages to the publisher of the same process: they are stored as claimed by it, which saves
+ * the claim. If the process ends before they are published, another publisher claims them after the lease.
+ */
+export type HandOver = {
+  /** From now on versions are handed over, with a lease of this time. Calls `wake` once some are waiting. */
+  accept(wake: () => void, leaseMs: number): void
+  /** From now on none are. */
+  end(): void
+  /** Those that are waiting. */
+  take(): readonly ClaimedVersion[]
+}
 /** The facts about a page that a namer needs. */
 export type NamingContext = {
   readonly groupTitle: string
