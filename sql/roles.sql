@@ -19,7 +19,7 @@ grant select, delete, update (last_used_at) on api_keys to prospect_pages;
 grant select, insert, delete, update (source, description, status, rules, secret, previous_secret, previous_secret_until,
   updated_at, last_received_at, last_refused_at, last_refusal, last_warned_at, last_warning) on hooks to prospect_pages;
 -- Prospects are erased, and deleted only with their tenant.
-grant select, insert, delete, update (email, external_id, name, updated_at, erased_at, merged_into) on prospects to prospect_pages;
+grant select, insert, delete, update (email, external_id, name, attributes, updated_at, erased_at, merged_into) on prospects to prospect_pages;
 -- Corrections, merges and erasures change where an identifier leads. Blocks that have ended are deleted.
 grant select, insert, delete, update (value, prospect_id, blocked_until, erasure_id) on identifiers to prospect_pages;
 grant select, insert, delete, update (value, released_at) on former_identifiers to prospect_pages;

@@ -89,12 +89,15 @@ create table prospects (
   -- The ID that another system has for this person, exactly as sent.
   external_id text,
   name text,
+  -- An object of texts, numbers and booleans, or null. It is json, not jsonb, to keep each number as sent.
+  attributes json,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
   -- The prospect that this one was merged into. That one was not merged itself: a later merge updates this column.
   merged_into text collate "C",
   erased_at timestamptz(3)
-    constraint prospects_erased_is_blank check (erased_at is null or (email is null and external_id is null and name is null)),
+    constraint prospects_erased_is_blank check (
+      erased_at is null or (email is null and external_id is null and name is null and attributes is null)),
   primary key (tenant_id, prospect_id)
 );
 create index prospects_merged on prospects (tenant_id, merged_into) where merged_into is not null;
@@ -491,7 +494,7 @@ create view v_prospect_logs as
   where p.erased_at is null;
 
 create view v_prospects as
-  select p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.created_at, p.updated_at
+  select p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.created_at, p.updated_at, p.attributes
   from prospects p
   where p.erased_at is null and p.merged_into is null;
 

@@ -79,11 +79,13 @@ create table prospects (
   name text,
   name_key text,
   last_name_key text,
+  attributes text,
   created_at text not null,
   updated_at text not null,
   merged_into text,
   erased_at text
-    constraint prospects_erased_is_blank check (erased_at is null or (email is null and external_id is null and name is null)),
+    constraint prospects_erased_is_blank check (
+      erased_at is null or (email is null and external_id is null and name is null and attributes is null)),
   primary key (tenant_id, prospect_id)
 ) strict, without rowid;
 create index prospects_merged on prospects (tenant_id, merged_into) where merged_into is not null;
@@ -412,7 +414,7 @@ create view v_prospect_logs as
   where p.erased_at is null;
 
 create view v_prospects as
-  select p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.created_at, p.updated_at
+  select p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.created_at, p.updated_at, p.attributes
   from prospects p
   where p.erased_at is null and p.merged_into is null;
 

@@ -1,5 +1,12 @@
 import { text } from 'node:stream/consumers'
-import { DEFAULT_SCOPES, EVERY_SCOPE, READERS_SCOPE, SCOPES, type Scope } from '../core/ports/api-keys.ts'
+import {
+  DEFAULT_SCOPES,
+  EVERY_SCOPE,
+  OVERWRITE_SCOPE,
+  READERS_SCOPE,
+  SCOPES,
+  type Scope,
+} from '../core/ports/api-keys.ts'
 import { findApiKey } from '../core/tenants/find-api-key.ts'
 import { issueApiKey } from '../core/tenants/issue-api-key.ts'
 import { listApiKeys } from '../core/tenants/list-api-keys.ts'
@@ -32,7 +39,7 @@ export const keyCommands: readonly Command[] = [
       name: valued('N', 'a name for people to recognize the key by', { isName: true }),
       scope: valued(
         'S',
-        `repeat for several; "all" for every scope but ${READERS_SCOPE}. By default: ${DEFAULT_SCOPES.join(', ')}`,
+        `repeat for several; "all" for every scope but ${READERS_SCOPE} and ${OVERWRITE_SCOPE}. By default: ${DEFAULT_SCOPES.join(', ')}`,
         { multiple: true },
       ),
       expires: valued('90d', 'lifetime in days, hours (24h) or minutes (15m); never expires by default'),

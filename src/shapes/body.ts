@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { nearest } from './near.ts'
 
 /** Maximum unknown members that an answer names, and the length of a name that it repeats. */
-const NAMED_MAX = 20
+export const NAMED_MAX = 20
 const NAME_LENGTH_MAX = 100
 
 type Shape<Entries extends v.ObjectEntries> = v.ObjectSchema<Entries, undefined>
@@ -39,6 +39,9 @@ export const bodyOf = <const Entries extends v.ObjectEntries>(entries: Entries):
 const UNNAMED = '…'
 /** Whether an answer may repeat a name: a long one or an email is data in the wrong place. */
 const isName = (name: string): boolean => name.length <= NAME_LENGTH_MAX && !name.includes('@')
+/** The first of these names, as an answer repeats them. */
+export const namesToRepeat = (names: readonly string[]): string[] =>
+  names.slice(0, NAMED_MAX).map((name) => (isName(name) ? name : UNNAMED))
 
 const unknownMember = (name: string, entries: v.ObjectEntries) => {
   if (!isName(name)) return { kind: 'validation', type: 'unknown', message: 'has an unknown member' }
@@ -52,7 +55,7 @@ const unknownMember = (name: string, entries: v.ObjectEntries) => {
   }
 }
 
-/** Unknown members of an activity, named in its receipt. */
+/** What is not stored of an activity, named in its receipt: unknown members, and attributes that there is no room for. */
 export type Ignored = { readonly ignored?: string[] | undefined }
 
 /**
@@ -64,7 +67,7 @@ export const lenientOf = <const Entries extends v.ObjectEntries>(entries: Entrie
   const run: (typeof object)['~run'] = (dataset, config) => {
     const unknown = unknownIn(entries, dataset.value)
     const checked = object['~run'](dataset, config)
-    const ignored = unknown.map((name) => (isName(name) ? name : UNNAMED))
+    const ignored = namesToRepeat(unknown)
     if (checked.typed && ignored.length > 0) Object.assign(checked.value, { ignored })
     return checked
   }

@@ -1,5 +1,6 @@
 // Inputs of operations that programs call directly: as over HTTP, with the ids of its path and key.
 import * as v from 'valibot'
+import { AttributesMode } from './attributes.ts'
 import { bodyOf, lenientOf } from './body.ts'
 import { idempotencyKey, NewProspectLog } from './prospect-log.ts'
 import { boundedText, text, whole } from './text.ts'
@@ -34,6 +35,8 @@ export const ifRevision = { ifRevision: v.optional(v.array(whole(1))) }
  */
 export const forReaders = { publishedOnly: v.optional(v.boolean()) }
 export type ForReaders = { readonly publishedOnly?: boolean | undefined }
+/** Whether attributes overwrite those that the prospect has; by default they do not. Over HTTP a scope of the key decides. */
+export const inMode = { attributesMode: v.optional(AttributesMode) }
 /** A signal that ends a wait: over HTTP when the caller leaves, or the service stops. */
 export const abortable = { signal: v.optional(v.instance(AbortSignal)) }
 

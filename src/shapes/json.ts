@@ -10,6 +10,9 @@ export type RawJson = { readonly rawJson: string }
 /** Stands for a value of which only the text is kept. */
 const AS_SENT: RawJson = { rawJson: '' }
 export const asSent = (): RawJson => AS_SENT
+/** The same for a value whose members are checked: it must be parsed, however long it is. */
+const CHECKED: RawJson = { rawJson: '' }
+export const textOnceChecked = (): RawJson => CHECKED
 
 /** Whether only the text of a member is kept, or nothing of it. */
 export const isKept = (output: unknown, name: string): boolean =>
@@ -17,7 +20,8 @@ export const isKept = (output: unknown, name: string): boolean =>
 
 /** The output of a shape for a JSON object, with the text of each member that is kept as text. */
 export const withTexts = <Output>(output: Output, members: ReadonlyMap<string, RawJson>): Output => {
-  for (const name in output) if (output[name] === AS_SENT) output[name] = members.get(name) as never
+  for (const name in output)
+    if (output[name] === AS_SENT || output[name] === CHECKED) output[name] = members.get(name) as never
   return output
 }
 

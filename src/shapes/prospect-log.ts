@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { attributes } from './attributes.ts'
 import { lenientOf } from './body.ts'
 import { anyObject, rawObject } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
@@ -31,6 +32,11 @@ export const NewProspectLog = lenientOf({
     'Identifies this request within its source, so that it can be retried safely.',
   ),
   name: optional(boundedText(1, 255), 'Sets the name of the prospect if it has none.'),
+  attributes: v.optional(
+    attributes(
+      'Further fields of the prospect: up to 50 texts of at most 1,000 characters, numbers and booleans. Each is set if the prospect has none of this name; null and blank texts are not stored. The activity does not keep them.',
+    ),
+  ),
 })
 export type NewProspectLog = v.InferOutput<typeof NewProspectLog>
 
@@ -45,7 +51,7 @@ export const ProspectLogReceipt = v.object({
   ignored: v.optional(
     described(
       v.array(v.string()),
-      'The unknown members of the request, which are not stored: at most 20 names. Absent if there were none.',
+      'What is not stored of the request: unknown members, and attributes such as `attributes/company` if the prospect would have more than 50. At most 20 names. Absent if there were none.',
     ),
   ),
 })

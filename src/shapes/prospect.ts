@@ -1,5 +1,7 @@
 import * as v from 'valibot'
+import { attributes } from './attributes.ts'
 import { bodyOf } from './body.ts'
+import { rawObject } from './json.ts'
 import { itemTexts, RefusedItem } from './prospect-log.ts'
 import { limit, SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, described, id, optional, text } from './text.ts'
@@ -15,6 +17,10 @@ export const Prospect = v.object({
     'The id of the prospect in another system, as sent, or null.',
   ),
   name: described(v.nullable(v.string()), 'The name of the prospect, or null.'),
+  attributes: described(
+    rawObject(),
+    'Further fields of the prospect, by names that you chose: texts, numbers and booleans, at most 50.',
+  ),
   createdAt: described(timestamp(), 'When the prospect was created, in UTC.'),
   updatedAt: described(timestamp(), 'When the prospect was last changed, in UTC.'),
 })
@@ -60,6 +66,12 @@ export const MatchedProspect = v.object({
     v.array(IdentifierConflict),
     'What the prospect did not take: at most its email and its external id. Empty if there is no conflict.',
   ),
+  ignored: v.optional(
+    described(
+      v.array(v.string()),
+      'The attributes that are not stored because the prospect would have more than 50, such as `attributes/company`: at most 20. Absent if there were none.',
+    ),
+  ),
 })
 export type MatchedProspect = v.InferOutput<typeof MatchedProspect>
 
@@ -91,6 +103,11 @@ export const NewProspect = bodyOf({
   ),
   email: optional(text(), 'Required without an external id. The same address however it is written.'),
   name: optional(boundedText(1, 255), 'Sets the name of the prospect if it has none.'),
+  attributes: v.optional(
+    attributes(
+      'Further fields of the prospect: up to 50 texts of at most 1,000 characters, numbers and booleans. Each is set if the prospect has none of this name; null and blank texts are not stored.',
+    ),
+  ),
 })
 export type NewProspect = v.InferOutput<typeof NewProspect>
 
@@ -142,6 +159,9 @@ export const ProspectChanges = bodyOf({
     'Replaces the external id, or removes it if null. Blank and placeholders are refused.',
   ),
   name: optional(v.nullable(boundedText(1, 255)), 'Replaces the name, or removes it if null.'),
+  attributes: v.optional(
+    attributes('Replaces each of these attributes, or removes it if null. The others stay.'),
+  ),
   keepFormerEmail: optional(
     v.boolean(),
     'With a new `email`: true if the person still uses the former one. It then goes on leading to this prospect. By default it becomes a former email, which identifies no one.',

@@ -74,7 +74,16 @@ t.test('the views show activities, people and pages with named columns', async (
   t.equal(logs[1]?.['prospect_id'], ada.prospectId, 'a log of a merged prospect names the survivor')
   const { tenantId: tenant_id, prospectId: prospect_id, createdAt: created_at, updatedAt: updated_at } = ada
   t.same(await of('v_prospects', '1'), [
-    { tenant_id, prospect_id, email: null, external_id: null, name: 'Ada', created_at, updated_at },
+    {
+      tenant_id,
+      prospect_id,
+      email: null,
+      external_id: null,
+      name: 'Ada',
+      created_at,
+      updated_at,
+      attributes: null,
+    },
   ])
   const [tulips, roses, ...others] = await of('v_pages', 'effective_name desc')
   t.same(tulips, {

@@ -14,6 +14,7 @@ const VALUES: Readonly<Record<string, readonly [unknown, unknown]>> = {
   externalId: ['1', '2'],
   occurredAt: ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'],
   name: ['a', 'b'],
+  attributes: [{ a: 1 }, { a: 2 }],
   title: ['a', 'b'],
   pageContext: ['a', 'b'],
   actions: [[], [{}]],

@@ -22,13 +22,15 @@ export const mergeChangesOf = (merged: FoundProspect, survivor: FoundProspect): 
   },
   merged: {
     before: merged,
-    after: { ...merged, name: null, mergedInto: survivor.prospectId, updatedAt: at(1) },
+    after: { ...merged, name: null, attributes: null, mergedInto: survivor.prospectId, updatedAt: at(1) },
   },
   survivor: { before: survivor, after: { ...survivor, updatedAt: at(1) } },
 })
 
 /** The new values of a prospect. */
-export type CorrectedValues = Partial<Pick<FoundProspect, 'email' | 'externalId' | 'name' | 'updatedAt'>>
+export type CorrectedValues = Partial<
+  Pick<FoundProspect, 'email' | 'externalId' | 'name' | 'attributes' | 'updatedAt'>
+>
 
 /** Gives a prospect new values. Identifiers that it no longer has are released. */
 export const correctionOf = (before: FoundProspect, values: CorrectedValues): ProspectCorrected => {

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { Prospect } from 'prospect-pages'
 import type {
   ActivityChange,
   AssumedIdentifier,
@@ -79,7 +78,7 @@ export const addTenant = async ({ tenants }: Pick<Store, 'tenants'>): Promise<So
 }
 
 /** A prospect that is neither erased nor merged. */
-export type SomeProspect = Prospect
+export type SomeProspect = Omit<FoundProspect, 'erasedAt' | 'mergedInto'>
 
 /** Identifiers by their text, which must be normalized. */
 const identifier = (kind: IdentifierKind) => (tenantId: string, text: string) => ({
@@ -97,6 +96,7 @@ export const someProspect = (tenantId: string, fields: Partial<SomeProspect> = {
   email: null,
   externalId: null,
   name: null,
+  attributes: null,
   createdAt: at(0),
   updatedAt: at(0),
   ...fields,
@@ -109,6 +109,7 @@ export const foundProspect = (prospect: SomeProspect): FoundProspect => ({
   email: prospect.email,
   externalId: prospect.externalId,
   name: prospect.name,
+  attributes: prospect.attributes,
   createdAt: prospect.createdAt,
   updatedAt: prospect.updatedAt,
   erasedAt: null,
@@ -141,11 +142,12 @@ export const changeOf = (
   log: NewLog | null = null,
   fields: Partial<ActivityChange> = {},
 ): ActivityChange => {
-  const { tenantId, prospectId, email, externalId, name, updatedAt } = prospect
+  const { tenantId, prospectId, email, externalId, name, attributes, updatedAt } = prospect
   const identifiers = fields.identifiers ?? identifiersOf(prospect)
   return {
     lookup: { tenantId, identifiers: identifiers.map(({ kind, hash }) => ({ tenantId, kind, hash })) },
     prospect: { tenantId, prospectId, email, externalId, name, updatedAt, erasedAt: null, mergedInto: null },
+    attributes,
     unchangedSince: null,
     identifiers,
     assumed: identifiers.map((added) => assumedTo(added, null)),
@@ -159,7 +161,13 @@ export const logChangeOf = (
   log: NewLog,
   fields: Partial<ActivityChange> = {},
 ): ActivityChange =>
-  changeOf(prospect, log, { unchangedSince: prospect.updatedAt, identifiers: [], assumed: [], ...fields })
+  changeOf(prospect, log, {
+    unchangedSince: prospect.updatedAt,
+    attributes: null,
+    identifiers: [],
+    assumed: [],
+    ...fields,
+  })
 
 /** The change that fills blanks of a prospect, after its last change. */
 export const fillOf = (
@@ -173,7 +181,8 @@ export const fillOf = (
     email: fills.email ?? null,
     externalId: fills.externalId ?? null,
   })
-  return changeOf(after, log, { unchangedSince: before.updatedAt, identifiers })
+  const { attributes = null } = fills
+  return changeOf(after, log, { attributes, unchangedSince: before.updatedAt, identifiers })
 }
 
 /** The prospect with this id as it is now. */
@@ -221,7 +230,7 @@ export const recordAll = async (
   const changes = await Promise.all(
     left.map(async (log) => {
       const now = await prospectNow(activities, log)
-      return now && logChangeOf({ ...now, createdAt: now.updatedAt }, log)
+      return now && logChangeOf({ ...now, attributes: null, createdAt: now.updatedAt }, log)
     }),
   )
   const recorded = await Promise.all(changes.map((change) => (change ? record(change) : 'overtaken')))

@@ -1,5 +1,6 @@
 import { activities } from './activities.ts'
 import { apiKeys } from './api-keys.ts'
+import { attributes } from './attributes.ts'
 import { changesAtOnce } from './changes-at-once.ts'
 import { concurrency } from './concurrency.ts'
 import type { Section } from './contract.ts'
@@ -51,6 +52,7 @@ export const sections: readonly Section[] = [
   prospects,
   prospectSearch,
   prospectCorrections,
+  attributes,
   formerIdentifiers,
   prospectConflicts,
   prospectLogs,

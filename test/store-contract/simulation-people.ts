@@ -34,6 +34,16 @@ const EXTERNAL_IDS = [
   ...[' ', 'N/A', '[object Object]', '*|ID|*'],
   ...AWKWARD_TEXTS.filter((text) => text !== ''),
 ]
+const ATTRIBUTES = [
+  ...[
+    '{}',
+    '{"a":"1"}',
+    '{"a":"2","b":2.0}',
+    '{"b":null,"c":" "}',
+    '{"__proto__":12345678901234567890,"a.b/c":true}',
+  ],
+  `{${Array.from({ length: 50 }, (_, i) => `"${i}":${i}`)}}`,
+]
 const NAMES = ['Ada', 'Grace', 'NULL', '\\']
 const TIMES = ['1970-01-01T00:00:00.000Z', '2026-01-01T23:00:00.000Z', '2999-12-31T23:59:59.999Z']
 export const SOURCES = ['crm', 'shop', 'NULL', '😀']
@@ -53,6 +63,12 @@ const emailFrom = (chance: Random): string =>
 const externalIdFrom = (chance: Random): string =>
   chance.onceIn(2) ? `x${chance.below(100)}` : chance.oneOf(EXTERNAL_IDS)
 
+const attributesFrom = (chance: Random) =>
+  chance.onceIn(3) && {
+    attributes: { rawJson: chance.oneOf(ATTRIBUTES) },
+    attributesMode: chance.oneOf(['fill', 'overwrite'] as const),
+  }
+
 export const logActivities: MakeStep = (chance, seen) =>
   manyCalls('log activities', chance, 'logProspectActivity', seen, () => ({
     tenantId: chance.oneOf(seen.tenants),
@@ -65,6 +81,7 @@ export const logActivities: MakeStep = (chance, seen) =>
     // Few enough that some come again, for another request.
     idempotencyKey: chance.onceIn(3) ? `${chance.oneOf(KEYS)}${chance.below(100)}` : undefined,
     occurredAt: chance.onceIn(4) ? chance.oneOf(TIMES) : undefined,
+    ...attributesFrom(chance),
     ...(chance.onceIn(4) && prospectFrom(chance, seen)),
   }))
 
@@ -83,6 +100,7 @@ export const createProspects: MakeStep = (chance, seen) =>
     email: maybe(chance, () => emailFrom(chance)),
     externalId: maybe(chance, () => externalIdFrom(chance)),
     name: maybe(chance, () => chance.oneOf(NAMES)),
+    ...attributesFrom(chance),
   }))
 
 export const correctProspects: MakeStep = (chance, seen) =>
@@ -91,6 +109,7 @@ export const correctProspects: MakeStep = (chance, seen) =>
     email: maybe(chance, () => (chance.onceIn(4) ? null : emailFrom(chance))),
     externalId: maybe(chance, () => (chance.onceIn(4) ? null : externalIdFrom(chance))),
     name: maybe(chance, () => chance.oneOf([null, '', ...NAMES])),
+    attributes: maybe(chance, () => ({ rawJson: chance.oneOf(ATTRIBUTES) })),
   }))
 
 /** Takes an identifier that another prospect may have had, or the same one. */

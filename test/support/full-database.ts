@@ -429,6 +429,7 @@ const correction = (tenantId: string): ProspectCorrected => {
     email: 'email',
     externalId: null,
     name: null,
+    attributes: null,
     createdAt: at(0),
     updatedAt: at(0),
     erasedAt: null,

@@ -34,6 +34,9 @@ const EXACT_PAYLOADS = [
   `{"texts":${JSON.stringify(AWKWARD_TEXTS)}}`,
 ]
 
+/** Attributes that parsing and writing again would change. */
+const EXACT_ATTRIBUTES = '{"n":12345678901234567890,"__proto__":1.0,"\\u00e9":"\\u00e9\\/"}'
+
 /**
  * Fills an embedded database: every table has rows and every column a value. One prospect has `logs` further logs.
  */
@@ -97,6 +100,7 @@ const fillActivities = async ({ activities }: Store, tenantId: string, logs: num
     email: 'ada@example.com',
     externalId: 'crm 1',
     name: 'Ada',
+    attributes: { rawJson: EXACT_ATTRIBUTES },
   })
   const complete = someLog(prospect, {
     ...keyFields('one'),

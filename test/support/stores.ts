@@ -122,7 +122,7 @@ const memoryKind = (): StoreKind => ({
 })
 
 const PROSPECTS = `
-  select tenant_id, prospect_id, email, external_id, name, created_at, updated_at
+  select tenant_id, prospect_id, email, external_id, name, attributes as attributes, created_at, updated_at
   from prospects
   order by prospect_id`
 const LOGS = `
@@ -139,18 +139,25 @@ const logOf = (row: LogRow): NewLog => ({
 
 export const keptInFile = (path: string): Kept => {
   const database = openDatabase(path, 5_000)
-  const prospects = database.all<SomeProspect>(PROSPECTS)
+  const prospects = database.all<ProspectRow>(PROSPECTS).map(prospectOf)
   const logs = database.all<LogRow>(LOGS).map(logOf)
   database.close()
   return { prospects, logs }
 }
 export const keptInPostgres = async (url: string): Promise<Kept> => {
   const sql = openPostgres(url, { max: 1 })
-  const prospects = [...(await sql.unsafe<SomeProspect[]>(PROSPECTS))]
+  const asText = PROSPECTS.replace('attributes as attributes', 'attributes::text as attributes')
+  const prospects = await sql.unsafe<ProspectRow[]>(asText)
   const logs = await sql.unsafe<LogRow[]>(LOGS.replace('payload as payload', 'payload::text as payload'))
   await sql.end()
-  return { prospects, logs: [...logs].map(logOf) }
+  return { prospects: [...prospects].map(prospectOf), logs: [...logs].map(logOf) }
 }
+
+type ProspectRow = Omit<SomeProspect, 'attributes'> & { readonly attributes: string | null }
+const prospectOf = ({ attributes, ...row }: ProspectRow): SomeProspect => ({
+  ...row,
+  attributes: attributes === null ? null : { rawJson: attributes },
+})
 
 /** The bytes of an empty database with the present schema. */
 let migrated: Buffer | undefined

@@ -153,7 +153,7 @@ export const createApi = (deps: Deps): Api => {
   ): Promise<ApiResponse> => {
     const publishedOnly = admit(exchange, caller, route)
     const { request, query, logFields } = exchange
-    const { tenantId, apiKeyId } = caller
+    const { tenantId, apiKeyId, scopes } = caller
     const slot = admission.arrive(tenantId, route.answerBytesMax)
     try {
       const askedMs = stopwatch()
@@ -167,6 +167,7 @@ export const createApi = (deps: Deps): Api => {
       const checked = parseRequest(route, request, {
         tenantId,
         apiKeyId,
+        scopes,
         params,
         publishedOnly,
         query,

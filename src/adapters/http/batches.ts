@@ -13,18 +13,21 @@ import { ITEMS_MAX, type ProspectLogBatchResult } from '../../shapes/prospect-lo
 import { shareLoop } from '../loop-share.ts'
 import type { LongSteps } from './long-requests.ts'
 import type { Headers } from './requests.ts'
-import type { CheckedRequest, Run } from './route.ts'
+import { type CheckedRequest, modeOf, type Run } from './route.ts'
 
 /** The items as JSON texts. */
 type Batch = Ignored & { readonly items: readonly string[] }
 
 /** Logs the items in order, each as a single request would be, and parsed when its turn comes. */
 export const logBatch: Run<unknown, Batch> = async ({ logProspectActivities }, request, stepsOf) => {
-  const { tenantId, apiKeyId, body } = request
+  const { tenantId, apiKeyId, scopes, body } = request
   const { batch, refusalOf } = await openBatch(request, stepsOf())
   const answers = await logProspectActivities({
     ...batch,
-    prepare: (item) => ({ ...parseActivity(batch.textOf(item), item.value), tenantId, apiKeyId }),
+    prepare: (item) => {
+      const activity = parseActivity(batch.textOf(item), item.value)
+      return { ...activity, ...modeOf(activity, scopes), tenantId, apiKeyId }
+    },
   })
   const result = resultOf(answers, refusalOf, ({ value, replayed }): AcceptedLog => {
     return { status: 201, prospectLog: value, replayed }
@@ -39,11 +42,14 @@ export const logBatch: Run<unknown, Batch> = async ({ logProspectActivities }, r
 
 /** Creates or finds the prospects of the items in order, each as a single request would. */
 export const createBatch: Run<unknown, Batch> = async ({ createProspects }, request, stepsOf) => {
-  const { tenantId, apiKeyId } = request
+  const { tenantId, apiKeyId, scopes } = request
   const { batch, refusalOf } = await openBatch(request, stepsOf())
   const answers = await createProspects({
     ...batch,
-    prepare: (item) => ({ ...parseProspect(batch.textOf(item), item.value), tenantId, apiKeyId }),
+    prepare: (item) => {
+      const prospect = parseProspect(batch.textOf(item), item.value)
+      return { ...prospect, ...modeOf(prospect, scopes), tenantId, apiKeyId }
+    },
   })
   const result = resultOf(answers, refusalOf, ({ value, created }): AcceptedProspect => {
     return { status: created ? 201 : 200, prospect: value }

@@ -13,7 +13,10 @@ import type { ApiRequest, BodySieve } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
 /** A request whose body is read. */
-type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'params' | 'publishedOnly'> & {
+type Received = Pick<
+  CheckedRequest<never, never>,
+  'tenantId' | 'apiKeyId' | 'scopes' | 'params' | 'publishedOnly'
+> & {
   /** Not decoded. */
   readonly query: string
   /** Undefined when no body was sent. */
@@ -51,7 +54,7 @@ export const createReadBody =
 export const parseRequest = (
   route: Route,
   request: ApiRequest,
-  { tenantId, apiKeyId, params, publishedOnly, query: rawQuery, bytes }: Received,
+  { tenantId, apiKeyId, scopes, params, publishedOnly, query: rawQuery, bytes }: Received,
 ): CheckedRequest<never, never> => {
   const faults: Fault[] = []
   let query: unknown
@@ -65,6 +68,7 @@ export const parseRequest = (
   return {
     tenantId,
     apiKeyId,
+    scopes,
     params,
     query: query as never,
     body: body as never,

@@ -1,5 +1,6 @@
 import { type Fault, refuse } from '../../core/engine/failures.ts'
 import type { Result } from '../../core/engine/result.ts'
+import { OVERWRITE_SCOPE, type Scope } from '../../core/ports/api-keys.ts'
 import { writeJson } from '../../json/write-json.ts'
 import type { Operation } from '../../service/operations/operation.ts'
 import type { OperationId } from '../../service/operations/operations.ts'
@@ -12,6 +13,8 @@ import type { ApiResponse } from './requests.ts'
 export type CheckedRequest<Query, Body> = {
   readonly tenantId: string
   readonly apiKeyId: string | null
+  /** Of the key. */
+  readonly scopes: readonly Scope[]
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
@@ -100,19 +103,27 @@ export const runOf = (
 const addSpecialInputs = (
   input: Record<string, unknown>,
   takes: object,
-  { idempotencyKey, ifRevision, publishedOnly }: CheckedRequest<unknown, unknown>,
+  { idempotencyKey, ifRevision, publishedOnly, scopes }: CheckedRequest<unknown, unknown>,
   steps: () => LongSteps,
 ): void => {
   if ('idempotencyKey' in takes && idempotencyKey !== undefined)
     input['idempotencyKey'] = sameKey(input['idempotencyKey'], idempotencyKey)
   if ('ifRevision' in takes) input['ifRevision'] = ifRevision
   if (publishedOnly) input['publishedOnly'] = true
+  if ('attributesMode' in takes) Object.assign(input, modeOf(input, scopes))
   if ('signal' in takes && input['wait']) {
     const { untilEnd, withoutSlot } = steps()
     input['signal'] = untilEnd?.()
     input['withoutSlot'] = withoutSlot
   }
 }
+
+/** Attributes of a request overwrite if the key has the scope. */
+export const modeOf = (
+  { attributes }: { readonly attributes?: unknown },
+  scopes: readonly Scope[],
+): { readonly attributesMode: 'overwrite' } | null =>
+  attributes !== undefined && scopes.includes(OVERWRITE_SCOPE) ? { attributesMode: 'overwrite' } : null
 
 /** `pageId` in a path is `page_id`. */
 const nameInPath = (id: string): string => id.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -16,7 +16,7 @@ const OVER_HTTP: { readonly [Id in OperationId]?: Partial<Pick<Route, 'run' | 'w
     run: runOf('logProspectActivity', operations.logProspectActivity, ({ replayed }) => (replayed ? 0 : 1)),
   },
   logProspectActivities: { run: logBatch, write: writeBatch },
-  createProspects: { run: createBatch, write: writeBatch },
+  createProspects: { run: createBatch, write: writeJson },
   listProspectLogCounts: {
     run: writeItemsInPieces(runOf('listProspectLogCounts', operations.listProspectLogCounts)),
     write: writeJson,

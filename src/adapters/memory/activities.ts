@@ -40,11 +40,19 @@ export const memoryActivities = (
     return [...logs.byKey.backFrom(key, afterLast, placeOfScope(key))][0]
   }
 
-  const saveProspect = ({ prospect, unchangedSince }: ActivityChange): void => {
+  const saveProspect = ({ prospect, attributes, unchangedSince }: ActivityChange): void => {
     const { email, externalId, name, updatedAt } = prospect
-    if (unchangedSince === null) prospects.add({ ...prospect, createdAt: updatedAt })
+    if (unchangedSince === null) prospects.add({ ...prospect, attributes, createdAt: updatedAt })
     else if (updatedAt !== unchangedSince) {
-      prospects.change(prospects.byId.at(prospect), { email, externalId, name, updatedAt })
+      const before = prospects.byId.at(prospect)
+      const filled = {
+        email,
+        externalId,
+        name,
+        attributes: attributes ?? before?.attributes ?? null,
+        updatedAt,
+      }
+      prospects.change(before, filled)
     }
   }
   /** Then it is no longer a former identifier of its prospect. */
@@ -92,7 +100,7 @@ export const memoryActivities = (
   }
 }
 
-const storedProspect = ({ createdAt, ...prospect }: FoundProspect): StoredProspect => prospect
+const storedProspect = ({ createdAt, attributes, ...prospect }: FoundProspect): StoredProspect => prospect
 
 export const storedIdentifier = ({ value, ...identifier }: KeptIdentifier): StoredIdentifier =>
   identifier as StoredIdentifier

@@ -91,7 +91,14 @@ export const memoryErasures = (
       if (added.some(isErased)) return 'overtaken'
       outbox.save(events)
       const { erasureId = '' } = added[0] ?? {}
-      const erased = { email: null, externalId: null, name: null, updatedAt: now, erasedAt: now }
+      const erased = {
+        email: null,
+        externalId: null,
+        name: null,
+        attributes: null,
+        updatedAt: now,
+        erasedAt: now,
+      }
       for (const prospect of people) prospects.change(prospects.byId.at(prospect), erased)
       const endedMerges = merges.byStatus
         .after({ status: 'processing' })

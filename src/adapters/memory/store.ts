@@ -1,9 +1,9 @@
 import { checkOptions } from '../../config/check-options.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { StoredApiKey } from '../../core/ports/api-keys.ts'
+import type { FoundProspect } from '../../core/ports/prospects.ts'
 import type { Store } from '../../core/ports/store.ts'
 import type { NewTenant, Tenant } from '../../core/ports/tenants.ts'
-import type { Prospect } from '../../shapes/prospect.ts'
 import { handingOver } from '../stores/hand-over.ts'
 import { createListeners } from '../stores/listeners.ts'
 import { memoryActivities } from './activities.ts'
@@ -23,7 +23,10 @@ import { memoryWebhooks } from './webhooks.ts'
 
 /** A store that keeps nothing beyond the process. Tests read from `kept` the data that the ports do not show. */
 export type MemoryStore = Store & {
-  readonly kept: { readonly prospects: () => Prospect[]; readonly logs: () => NewLog[] }
+  readonly kept: {
+    readonly prospects: () => Omit<FoundProspect, 'erasedAt' | 'mergedInto'>[]
+    readonly logs: () => NewLog[]
+  }
 }
 
 /** A new, empty store in memory. It needs no `migrate`. `everyEvent` keeps events even of tenants without webhooks. */

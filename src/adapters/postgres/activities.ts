@@ -13,7 +13,7 @@ import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
-import { LOOKUPS_MAX, type Together, weightOfChange } from '../stores/together.ts'
+import { LOOKUPS_MAX, type Together, weightOfChange, weightOfLog } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
 import { repeatedOrHalved } from './overtaken.ts'
@@ -84,7 +84,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
   const recordPlainLog = together.write(
     'activities.record',
     repeatedOrHalved((logs: readonly PlainLog[]) => recordPlainLogs(query, outbox, logs)),
-    { tenantOf: ({ log }) => log.tenantId, weightOf: weightOfChange },
+    { tenantOf: ({ log }) => log.tenantId, weightOf: ({ log }) => weightOfLog(log) },
   )
 
   return {
@@ -200,9 +200,10 @@ const recordChanges = async (
   recordings: readonly Recording[],
 ): Promise<Recorded[]> => {
   const changes = sortedBy(
-    recordings.map(({ change: { prospect, unchangedSince, log } }, number) => ({
+    recordings.map(({ change: { prospect, attributes, unchangedSince, log } }, number) => ({
       ...prospect,
       number,
+      attributes,
       createdAt: prospect.updatedAt,
       unchangedSince,
       prospectLogId: log?.prospectLogId ?? null,
@@ -263,7 +264,7 @@ const recordChanges = async (
       -- Another writer may have changed the prospect since the check above, so it is checked again.
       filled as (
         update prospects p set email = change.email, external_id = change.external_id, name = change.name,
-          updated_at = change.updated_at
+          attributes = coalesce(change.attributes::json, p.attributes), updated_at = change.updated_at
         from changed change
         where change.updated_at <> change.unchanged_since
           and p.tenant_id = change.tenant_id and p.prospect_id = change.prospect_id

@@ -110,7 +110,8 @@ export const postgresErasures = (
     const result = await outbox.confirm(
       query()<Events>`
         with erased as (
-          update prospects p set email = null, external_id = null, name = null, erased_at = ${now}, updated_at = ${now}
+          update prospects p set email = null, external_id = null, name = null, attributes = null, erased_at = ${now},
+            updated_at = ${now}
           where p.tenant_id = ${tenantId} and p.prospect_id = ${prospect?.prospectId ?? null}
             and p.erased_at is null and p.merged_into is null and p.updated_at = ${prospect?.updatedAt ?? null}
             and p.email is not distinct from ${prospect?.email ?? null}
@@ -128,7 +129,8 @@ export const postgresErasures = (
               and i.hash = ${identifier?.hash ?? null} and i.prospect_id is not null limit 1
           ) is null
         ), erased_with_it as (
-          update prospects p set email = null, external_id = null, name = null, erased_at = ${now}, updated_at = ${now}
+          update prospects p set email = null, external_id = null, name = null, attributes = null, erased_at = ${now},
+            updated_at = ${now}
           where p.tenant_id = ${tenantId} and p.merged_into = ${prospect?.prospectId ?? null}
             and exists (select 1 from changed)
         ), ended_merges as (

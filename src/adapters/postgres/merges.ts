@@ -34,7 +34,8 @@ export const postgresMerges = (query: Query, outbox: Outbox, changed: () => void
           select 1 from unchanged having count(*) = 2
         ), merged as (
           update prospects p set email = ${merged.after.email}, external_id = ${merged.after.externalId},
-            name = ${merged.after.name}, merged_into = ${merged.after.mergedInto},
+            name = ${merged.after.name},
+            attributes = ${merged.after.attributes?.rawJson ?? null}::text::json, merged_into = ${merged.after.mergedInto},
             updated_at = ${merged.after.updatedAt}
           where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId} and exists (select 1 from changed)
         ), identified as (
@@ -42,7 +43,8 @@ export const postgresMerges = (query: Query, outbox: Outbox, changed: () => void
           where tenant_id = ${tenantId} and prospect_id = ${prospectId} and exists (select 1 from changed)
         ), survivor as (
           update prospects p set email = ${survivor.after.email}, external_id = ${survivor.after.externalId},
-            name = ${survivor.after.name}, merged_into = ${survivor.after.mergedInto},
+            name = ${survivor.after.name},
+            attributes = ${survivor.after.attributes?.rawJson ?? null}::text::json, merged_into = ${survivor.after.mergedInto},
             updated_at = ${survivor.after.updatedAt}
           where p.tenant_id = ${tenantId} and p.prospect_id = ${intoId} and exists (select 1 from changed)
         ), led as (

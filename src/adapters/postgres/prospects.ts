@@ -13,7 +13,7 @@ import {
 } from '../../core/ports/prospects.ts'
 import type { Scanned } from '../../core/ports/world.ts'
 import { afterStart, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
-import { COLUMNS, without } from '../stores/rows.ts'
+import { COLUMNS, foundProspect, type ProspectRow, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import type { Together } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
@@ -24,6 +24,9 @@ const SHOWN = columns('l', COLUMNS.prospects)
 const SHOWN_BUT_EMAIL = columns('p', without(COLUMNS.prospects, 'email'))
 const WANT = columns('lookup', 'number int, tenant_id, prospect_id')
 const IDENTIFIER = columns('identifier', 'tenant_id, kind, hash, value, prospect_id')
+
+const TEXT_BYTES = piece`coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)
+  + coalesce(octet_length(l.attributes::text), 0)`
 
 // The expressions of the indexes for the search: see `prospects_email_start` and the two after it.
 const EMAIL_KEY = piece`(left(l.email, 100) collate "C")`
@@ -38,20 +41,23 @@ export const postgresProspects = (
   together: Together,
 ): Prospects => ({
   find: together.read('prospects.find', async (lookups: readonly ProspectKey[]) => {
-    const rows = await query()<FoundProspect & { readonly number: number }>`
+    const rows = await query()<ProspectRow & { readonly number: number }>`
       select lookup.number, ${SHOWN.selected}
       from ${WANT.from(numbered(lookups))}
         join prospects l on l.tenant_id = lookup.tenant_id and l.prospect_id = lookup.prospect_id`
-    return rowsOfEach(lookups, rows).map(([row]) => (row === undefined ? null : prospectOf(row)))
+    return rowsOfEach(lookups, rows).map(([row]) => (row === undefined ? null : foundProspect(row)))
   }),
 
-  findWithMerged: ({ tenantId, prospectId }) => query(tenantId)<FoundProspect>`
-    select ${SHOWN_BUT_EMAIL.selected}, p.email from prospects p
-    where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId} and p.erased_at is null and p.merged_into is null
-    union all
-    select ${SHOWN_BUT_EMAIL.selected}, null from prospects p
-    where p.tenant_id = ${tenantId} and p.merged_into = ${prospectId} and p.erased_at is null
-    order by merged_into nulls first, prospect_id`,
+  findWithMerged: async ({ tenantId, prospectId }) => {
+    const rows = await query(tenantId)<ProspectRow>`
+      select ${SHOWN_BUT_EMAIL.selected}, p.email from prospects p
+      where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId} and p.erased_at is null and p.merged_into is null
+      union all
+      select ${SHOWN_BUT_EMAIL.selected}, null from prospects p
+      where p.tenant_id = ${tenantId} and p.merged_into = ${prospectId} and p.erased_at is null
+      order by merged_into nulls first, prospect_id`
+    return rows.map(foundProspect)
+  },
 
   /** One statement for each, so that each can fail alone; only equal lists share theirs. */
   list: together.read('prospects.list', (lookups: readonly ProspectsQuery[]) =>
@@ -72,7 +78,7 @@ export const postgresProspects = (
     const name = nameStart || null
     const afterEmail = email && afterStart(email)
     const afterName = name && afterStart(name)
-    const rows = await query(tenantId)<FoundProspect>`
+    const rows = await query(tenantId)<ProspectRow>`
       with found as (
         (
           select l.prospect_id from prospects l
@@ -106,13 +112,13 @@ export const postgresProspects = (
         ) l
       where l.erased_at is null
       order by l.prospect_id desc`
-    return rows.map(prospectOf)
+    return rows.map(foundProspect)
   },
 
   listOldest: async ({ tenantId, afterId, limit }) => {
-    const rows = await query(tenantId)<FoundProspect>`
+    const rows = await query(tenantId)<ProspectRow>`
       select ${SHOWN.selected} from (
-        select l.*, sum(coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)) over (
+        select l.*, sum(${TEXT_BYTES}) over (
           order by l.prospect_id rows between unbounded preceding and 2 preceding
         ) as bytes_before
         from (
@@ -122,7 +128,7 @@ export const postgresProspects = (
       ) l
       where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
       order by l.prospect_id`
-    return rows.map(prospectOf)
+    return rows.map(foundProspect)
   },
 
   /** Materialized, so that they are found along the index of the prospect, never along that of all hashes. */
@@ -192,7 +198,7 @@ export const postgresProspects = (
       query()<Events>`
         with changed as (
           update prospects p set email = ${after.email}, external_id = ${after.externalId}, name = ${after.name},
-            updated_at = ${after.updatedAt}
+            attributes = ${after.attributes?.rawJson ?? null}::text::json, updated_at = ${after.updatedAt}
           where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId}
             and ${before.erasedAt === null && before.mergedInto === null}
             and p.erased_at is null and p.merged_into is null and p.updated_at = ${before.updatedAt}
@@ -268,7 +274,7 @@ export const postgresProspects = (
 const listNewest = async (query: Query, lookup: ProspectsQuery): Promise<Scanned<FoundProspect>> => {
   const { tenantId, limit } = lookup
   const beforeId = lookup.beforeId ?? AFTER_ALL_IDS
-  const rows = await query(tenantId)<FoundProspect & { readonly resume: string | null }>`
+  const rows = await query(tenantId)<ProspectRow & { readonly resume: string | null }>`
     with found as (
       select * from (
         select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id < ${beforeId}
@@ -285,20 +291,20 @@ const listNewest = async (query: Query, lookup: ProspectsQuery): Promise<Scanned
         ) end as resume
       ) stop
       left join (
-        select l.*, sum(coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)) over (
+        select l.*, sum(${TEXT_BYTES}) over (
           order by l.prospect_id desc rows between unbounded preceding and 2 preceding
         ) as bytes_before
         from found l
       ) l on coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
     order by l.prospect_id desc`
   const shown = rows.filter(({ prospectId }) => prospectId !== null)
-  return { rows: shown.map(prospectOf), resume: rows[0]?.resume ?? null }
+  return { rows: shown.map(foundProspect), resume: rows[0]?.resume ?? null }
 }
 
 /** The prospect that an identifier leads to. The limits keep other conditions out of the look-ups, so that they use whole keys. */
 const findIdentified = async (query: Query, lookup: ProspectsQuery): Promise<Scanned<FoundProspect>> => {
   const { tenantId, identifier } = lookup
-  const rows = await query(tenantId)<FoundProspect>`
+  const rows = await query(tenantId)<ProspectRow>`
     select ${SHOWN.selected}
     from (
       select i.prospect_id from identifiers i
@@ -309,18 +315,5 @@ const findIdentified = async (query: Query, lookup: ProspectsQuery): Promise<Sca
         select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id = i.prospect_id limit 1
       ) l
     where l.prospect_id < ${lookup.beforeId ?? AFTER_ALL_IDS}`
-  return { rows: rows.map(prospectOf), resume: null }
+  return { rows: rows.map(foundProspect), resume: null }
 }
-
-/** A prospect as callers see it: field by field, in this order. */
-const prospectOf = (row: FoundProspect): FoundProspect => ({
-  tenantId: row.tenantId,
-  prospectId: row.prospectId,
-  email: row.email,
-  name: row.name,
-  createdAt: row.createdAt,
-  updatedAt: row.updatedAt,
-  erasedAt: row.erasedAt,
-  externalId: row.externalId,
-  mergedInto: row.mergedInto,
-})

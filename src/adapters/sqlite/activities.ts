@@ -47,7 +47,7 @@ const UNCHANGED = `
     and erased_at is null and merged_into is null`
 const FILL_PROSPECT = `
   update prospects set email = :email, external_id = :externalId, name = :name, name_key = :nameKey,
-    last_name_key = :lastNameKey, updated_at = :updatedAt
+    last_name_key = :lastNameKey, attributes = coalesce(:attributes, attributes), updated_at = :updatedAt
   where ${UNCHANGED}`
 const IS_UNCHANGED = `select 1 from prospects where ${UNCHANGED}`
 const ADD_LOG = `
@@ -60,17 +60,30 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
     database.get<{ countedId: string }>(CLOSED_TO, { tenantId })?.countedId ?? null
 
   /** Adds, fills, or only checks the prospect of a change. */
-  const saveProspect = ({ prospect, unchangedSince }: ActivityChange, isKept: IsKept): Recorded => {
+  const saveProspect = (
+    { prospect, attributes, unchangedSince }: ActivityChange,
+    isKept: IsKept,
+  ): Recorded => {
     const { tenantId, prospectId, updatedAt } = prospect
     if (unchangedSince === null) {
       if (!isKept(tenantId)) return 'overtaken'
-      database.run(ADD_PROSPECT, { ...prospect, ...nameKeysOf(prospect.name), createdAt: updatedAt })
+      database.run(ADD_PROSPECT, {
+        ...prospect,
+        attributes,
+        ...nameKeysOf(prospect.name),
+        createdAt: updatedAt,
+      })
       return 'recorded'
     }
     const isSaved =
       updatedAt === unchangedSince
         ? database.has(IS_UNCHANGED, { tenantId, prospectId, unchangedSince })
-        : database.run(FILL_PROSPECT, { ...prospect, ...nameKeysOf(prospect.name), unchangedSince }) === 1
+        : database.run(FILL_PROSPECT, {
+            ...prospect,
+            attributes,
+            ...nameKeysOf(prospect.name),
+            unchangedSince,
+          }) === 1
     return isSaved ? 'recorded' : 'overtaken'
   }
 

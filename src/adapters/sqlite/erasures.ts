@@ -38,7 +38,7 @@ const LIST = `${ERASURE} and part_of is null and erasure_id < ${BEFORE_ID} order
 const ADD = insertInto('erasures', COLUMNS.erasures)
 const ERASE = `
   update prospects set email = null, external_id = null, name = null, name_key = null, last_name_key = null,
-    erased_at = :now, updated_at = :now
+    attributes = null, erased_at = :now, updated_at = :now
   where tenant_id = :tenantId and prospect_id = :prospectId`
 const END_MERGES = `
   update merges indexed by merges_into set status = 'completed', completed_at = :now

@@ -14,7 +14,7 @@ const ADD = insertInto('merges', COLUMNS.merges)
 const PROSPECT = 'where tenant_id = :tenantId and prospect_id = :prospectId'
 const CHANGE = `
   update prospects set email = :email, external_id = :externalId, name = :name, name_key = :nameKey,
-    last_name_key = :lastNameKey, merged_into = :mergedInto, updated_at = :updatedAt ${PROSPECT}`
+    last_name_key = :lastNameKey, attributes = :attributes, merged_into = :mergedInto, updated_at = :updatedAt ${PROSPECT}`
 const LEAD_IDENTIFIERS = `
   update identifiers indexed by identifiers_of_prospect set prospect_id = :intoId
   where tenant_id = :tenantId and prospect_id = :prospectId`

@@ -1,7 +1,6 @@
 import {
   FORMER_OWNERS_READ_MAX,
   FORMER_TEXTS_MAX,
-  type FoundProspect,
   LEADING_LISTED_MAX,
   type ProspectIdentifier,
   type ProspectKey,
@@ -9,7 +8,7 @@ import {
 } from '../../core/ports/prospects.ts'
 import { IDENTIFIER_KINDS } from '../../core/prospects/identifiers.ts'
 import { afterStart, begins, nameKeysOf, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
-import { COLUMNS, without } from '../stores/rows.ts'
+import { COLUMNS, foundProspect, type ProspectRow, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS, scan } from '../stores/take-slice.ts'
 import { ensureIdentifier, forgetIdentifier, IS_IDENTIFIER, releaseIdentifier } from './identifiers.ts'
 import type { Database } from './open.ts'
@@ -44,7 +43,7 @@ const NEWEST = `
 type SearchRow = ProspectKey & Readonly<Record<'email' | 'nameKey' | 'lastNameKey', string | null>>
 const CORRECT = `
   update prospects set email = :email, external_id = :externalId, name = :name, name_key = :nameKey,
-    last_name_key = :lastNameKey, updated_at = :updatedAt
+    last_name_key = :lastNameKey, attributes = :attributes, updated_at = :updatedAt
   where tenant_id = :tenantId and prospect_id = :prospectId`
 // Sorted by the program: otherwise SQLite would walk along all hashes of the tenant.
 const LEADING = `
@@ -79,18 +78,24 @@ export const IS_UNCHANGED = `
     and erased_at is :erasedAt and merged_into is :mergedInto`
 
 export const sqliteProspects = (database: Database, outbox: Outbox): Prospects => ({
-  find: async (lookup) => database.get<FoundProspect>(FIND, lookup),
+  find: async (lookup) => {
+    const row = database.get<ProspectRow>(FIND, lookup)
+    return row && foundProspect(row)
+  },
 
-  findWithMerged: async (lookup) => database.all<FoundProspect>(WITH_MERGED, lookup),
+  findWithMerged: async (lookup) => database.all<ProspectRow>(WITH_MERGED, lookup).map(foundProspect),
 
   list: async (lookup) => {
     const { identifier } = lookup
-    if (identifier !== null)
-      return { rows: database.all<FoundProspect>(BY_IDENTIFIER, { ...identifier, ...lookup }), resume: null }
-    const isShown = ({ erasedAt, mergedInto }: FoundProspect) => erasedAt === null && mergedInto === null
-    const scanSlice = (rows: Iterable<FoundProspect>) =>
+    if (identifier !== null) {
+      const rows = database.all<ProspectRow>(BY_IDENTIFIER, { ...identifier, ...lookup })
+      return { rows: rows.map(foundProspect), resume: null }
+    }
+    const isShown = ({ erasedAt, mergedInto }: ProspectRow) => erasedAt === null && mergedInto === null
+    const scanSlice = (rows: Iterable<ProspectRow>) =>
       scan(rows, lookup.limit, isShown, ({ prospectId }) => prospectId)
-    return database.iterate(scanSlice, LIST, lookup)
+    const { rows, resume } = database.iterate(scanSlice, LIST, lookup)
+    return { rows: rows.map(foundProspect), resume }
   },
 
   search: async (lookup) => {
@@ -104,12 +109,13 @@ export const sqliteProspects = (database: Database, outbox: Outbox): Prospects =
         some.push(...database.all<SearchRow>(sql, { ...lookup, after: afterStart(lookup[start]) }))
     const ids = [...new Set(some.map(({ prospectId }) => prospectId))].sort().reverse().slice(0, lookup.limit)
     const lookups = ids.map((prospectId) => ({ ...lookup, prospectId }))
-    return database.getEach<FoundProspect>(FIND, lookups).filter(({ erasedAt }) => erasedAt === null)
+    const rows = database.getEach<ProspectRow>(FIND, lookups)
+    return rows.filter(({ erasedAt }) => erasedAt === null).map(foundProspect)
   },
 
   // A slice reads one row more than its limit.
   listOldest: async (lookup) =>
-    database.slice<FoundProspect>(LIST_OLDEST, { ...lookup, limit: lookup.limit - 1 }),
+    database.slice<ProspectRow>(LIST_OLDEST, { ...lookup, limit: lookup.limit - 1 }).map(foundProspect),
 
   identifiers: async (lookup) => {
     const identifiers: ProspectIdentifier[] = []

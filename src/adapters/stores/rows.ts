@@ -3,6 +3,7 @@ import type { StoredErasure } from '../../core/ports/erasures.ts'
 import type { NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { StoredHook } from '../../core/ports/hooks.ts'
 import type { StoredLog } from '../../core/ports/prospect-logs.ts'
+import type { FoundProspect } from '../../core/ports/prospects.ts'
 import { type Columns, columnsOf } from './columns.ts'
 
 // Shared by the stores: the columns of the tables, and the functions that read rows.
@@ -17,7 +18,8 @@ export const COLUMNS = {
     previous_secret_until timestamptz, slot int, created_at timestamptz, updated_at timestamptz,
     last_received_at timestamptz, last_refused_at timestamptz, last_refusal, last_warned_at timestamptz, last_warning,
     idempotency_key, request_hash`),
-  prospects: columnsOf(`tenant_id, prospect_id, email, external_id, name, created_at timestamptz,
+  prospects:
+    columnsOf(`tenant_id, prospect_id, email, external_id, name, attributes json, created_at timestamptz,
     updated_at timestamptz, merged_into, erased_at timestamptz`),
   identifiers: columnsOf('tenant_id, kind, hash, value, prospect_id, blocked_until timestamptz, erasure_id'),
   former_identifiers: columnsOf('tenant_id, prospect_id, kind, hash, value, released_at timestamptz'),
@@ -68,6 +70,22 @@ export const without = (columns: Columns, ...names: readonly string[]): Columns 
 
 /** Columns written when an activity creates or fills a prospect. */
 export const PROSPECT_CHANGES = without(COLUMNS.prospects, 'erased_at', 'merged_into')
+
+/** Attributes are read as JSON text. */
+export type ProspectRow = Omit<FoundProspect, 'attributes'> & { readonly attributes: string | null }
+/** A prospect or its tombstone: field by field, in this order. */
+export const foundProspect = (row: ProspectRow): FoundProspect => ({
+  tenantId: row.tenantId,
+  prospectId: row.prospectId,
+  email: row.email,
+  name: row.name,
+  attributes: row.attributes === null ? null : { rawJson: row.attributes },
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  erasedAt: row.erasedAt,
+  externalId: row.externalId,
+  mergedInto: row.mergedInto,
+})
 
 /** Columns of logs that are read back. */
 export const SHOWN_LOG = without(COLUMNS.prospect_logs, 'request_hash', 'timeline_key', 'key_scope')

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../core/engine/outcome.ts'
-import type { ActivityChange } from '../../core/ports/activities.ts'
+import type { ActivityChange, NewLog } from '../../core/ports/activities.ts'
 import type { NewPageRow } from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { type GatherObserver, type GatherOptions, gather } from './gather.ts'
@@ -55,9 +55,11 @@ type Settings = {
   readonly observerOf?: ((verb: string) => GatherObserver | undefined) | undefined
 }
 
-/** The length of the texts that may be as long as a request, in characters. */
-export const weightOfChange = ({ log }: Pick<ActivityChange, 'log'>): number =>
-  log === null ? 0 : log.payload.rawJson.length + (log.email?.length ?? 0)
+/** The length of the texts that may be long, in characters. */
+export const weightOfLog = ({ payload, email }: NewLog): number =>
+  payload.rawJson.length + (email?.length ?? 0)
+export const weightOfChange = ({ log, attributes }: ActivityChange): number =>
+  (log === null ? 0 : weightOfLog(log)) + (attributes?.rawJson.length ?? 0)
 export const weightOfPage = ({ content, supplementaryContext, customName }: NewPageRow): number =>
   (content?.rawJson.length ?? 0) + (supplementaryContext?.length ?? 0) + (customName?.length ?? 0)
 

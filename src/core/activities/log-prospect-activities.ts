@@ -49,10 +49,20 @@ const effectOf = ({
   if (prospectId !== undefined) identifiers.push(`id ${prospectId}`)
   return {
     identifiers,
-    name: activity.name ?? '',
+    ...fillsOf(activity),
     idempotencyKey: idempotencyKey === undefined ? undefined : `${source}\0${idempotencyKey}\0${keyScope}`,
   }
 }
+
+/** How a person changes their prospect, besides their identifiers. */
+export const fillsOf = ({
+  name = '',
+  attributes,
+  attributesMode,
+}: Pick<NewActivity, 'name' | 'attributes' | 'attributesMode'>): Omit<Effect, 'identifiers'> =>
+  attributes === undefined
+    ? { fills: name }
+    : { fills: `${name}\0${attributes.rawJson}`, overwrites: attributesMode === 'overwrite' }
 
 /** The identifiers of a person, normalized. */
 export const identifierTexts = (sent: Pick<NewActivity, 'email' | 'externalId'>): string[] => {

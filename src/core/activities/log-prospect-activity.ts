@@ -1,3 +1,4 @@
+import { NAMED_MAX } from '../../shapes/body.ts'
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { prospectNotFound } from '../engine/failures.ts'
@@ -6,21 +7,19 @@ import { asOutcome } from '../engine/outcome.ts'
 import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
-import type {
-  ActivityChange,
-  ActivityLookup,
-  KnownActivity,
-  StoredProspect,
-  StoredReceipt,
-} from '../ports/activities.ts'
+import type { ActivityChange, StoredProspect, StoredReceipt } from '../ports/activities.ts'
 import type { Needs, Store } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
+import { ignoredAttributes, sentAttributes } from '../prospects/attributes.ts'
 import { identifiersOf, identifiersToLookUp, isIdentified } from '../prospects/identifiers.ts'
 import {
   addedProspect,
   filledProspect,
+  gainsOf,
+  type KnownPerson,
   matchProspect,
   type Person,
+  recallPerson,
   recallWithSurvivor,
   withoutPlaceholder,
 } from '../prospects/match-prospect.ts'
@@ -45,8 +44,8 @@ export type LoggedActivity = Replayable<ProspectLogReceipt> & {
 
 type Deps = Needs<'activities'> &
   MayNoteConflicts & {
-    /** A store that shows no logs compares payloads by their bytes alone. */
-    readonly store: Partial<Pick<Store, 'prospectLogs'>>
+    /** A store that shows no logs compares payloads by their bytes alone; one that shows no prospects keeps no attributes. */
+    readonly store: Partial<Pick<Store, 'prospectLogs' | 'prospects'>>
     /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
     readonly requireIdentity?: boolean | undefined
   }
@@ -55,7 +54,7 @@ type Deps = Needs<'activities'> &
  * Logs what a prospect did. Checks neither the tenant nor any field: it stores its input. `createService` checks.
  *
  * The prospect is the one named by `prospectId`, else by `externalId`, else the one with this email, else a new one. Its
- * blanks are filled, nothing is overwritten. Another prospect that it names is noted as a conflict. A request repeated under
+ * blanks are filled, nothing is overwritten but attributes, if its mode says so. Another prospect that it names is noted as a conflict. A request repeated under
  * its idempotency key gets its first answer, even if its payload was written as JSON again. Only then is the stored payload
  * read. A hook's delivery is a replay whatever differs.
  *
@@ -65,9 +64,9 @@ export const logProspectActivity =
   (deps: Deps) =>
   (activity: NewActivity): Promise<LoggedActivity> => {
     const { store, clock, newId } = deps
-    const person = personIn(activity)
+    const person = personIn(activity, store.prospects !== undefined)
     const logging = decideAndSave({
-      recall: () => recallWithSameRequest(activity, person.lookup, deps),
+      recall: () => recallWithSameRequest(activity, person, deps),
       decide: (known) => {
         const reserved = reservationAfter(activity, known.countedId)
         // Ids and `createdAt` come from one clock reading, because feeds filter by the time in an id.
@@ -90,20 +89,21 @@ export const logProspectActivity =
     return logging.then((logged) => logged ?? logProspectActivity(deps)(shared))
   }
 
-const personIn = (activity: NewActivity): Person => {
-  const { tenantId, prospectId, source, idempotencyKey } = activity
+const personIn = (activity: NewActivity, keepsAttributes: boolean): Person => {
+  const { tenantId, prospectId, source, idempotencyKey, attributesMode } = activity
   const matchable = identifiersOf(activity)
   const key = idempotencyKey === undefined ? undefined : { source, idempotencyKey, ...scopesOf(activity) }
   const lookup = { tenantId, prospectId, identifiers: identifiersToLookUp(tenantId, matchable), key }
-  return { lookup, matchable, name: nameIn(activity) }
+  const attributes = keepsAttributes ? sentAttributes(activity.attributes, attributesMode) : null
+  return { lookup, matchable, name: nameIn(activity), attributes }
 }
 
 /** What the store knows, and whether its payload has the same value as this one, if it has another text. */
-type Known = KnownActivity & { readonly isSameValue?: boolean }
+type Known = KnownPerson & { readonly isSameValue?: boolean }
 
-const recallWithSameRequest = (activity: NewActivity, lookup: ActivityLookup, deps: Deps): Promise<Known> => {
-  const recalled = recallWithSurvivor(deps.store.activities, lookup)
-  if (lookup.key === undefined || activity.isVerified) return recalled
+const recallWithSameRequest = (activity: NewActivity, person: Person, deps: Deps): Promise<Known> => {
+  const recalled = recallPerson(deps.store, person)
+  if (person.lookup.key === undefined || activity.isVerified) return recalled
   return recalled.then((known) => {
     const { receipt } = known
     if (receipt === null) return known
@@ -118,7 +118,7 @@ const decide = (
   recalled: Known,
   /** The time of the log, and its id if one was reserved. */
   { createdAt, prospectLogId }: { readonly createdAt: Timestamp; readonly prospectLogId?: string },
-  { newId, requireIdentity = false }: Deps,
+  { store, newId, requireIdentity = false }: Deps,
 ): { readonly answer: LoggedActivity | null; readonly change: LogChange | null } => {
   const { person, known } = withoutPlaceholder(sent, recalled)
   const { lookup, matchable } = person
@@ -126,9 +126,11 @@ const decide = (
   // Refuses before a replay: its receipt would name an erased prospect.
   const found = matchProspect(known, lookup.prospectId, matchable)
   const { receipt } = known
+  const gained = gainsOf(person, known, found)
+  const ignored = ignoredOf(activity, gained.leftOut, store.prospects !== undefined)
   if (receipt !== null && !isExpired(activity, receipt, createdAt)) {
     const { prospectLogId } = receipt
-    const value = receiptOf(receipt, activity)
+    const value = receiptOf(receipt, ignored)
     if (activity.isVerified && isAboutAnother(person, found, receipt))
       return { answer: { value, replayed: true, isAboutAnother: true }, change: null }
     const isRepeated = activity.isVerified || recalled.isSameValue
@@ -142,8 +144,8 @@ const decide = (
       refuseUnidentified(activity, 'An activity must identify its prospect.', UNIDENTIFIED)
   }
   const saved = found
-    ? filledProspect(found, person, known, createdAt)
-    : addedProspect(person, known, createdAt, newId)
+    ? filledProspect(found, person, known, gained, createdAt)
+    : addedProspect(person, known, gained, createdAt, newId)
   const log = newLog(activity, {
     prospectLogId: prospectLogId ?? newId('prospectlog', known.countedId ?? undefined),
     prospectId: saved.prospect.prospectId,
@@ -151,7 +153,17 @@ const decide = (
     createdAt,
     keyScope: scopeAfter(activity, receipt),
   })
-  return { answer: { value: receiptOf(log, activity), replayed: false }, change: { lookup, ...saved, log } }
+  return { answer: { value: receiptOf(log, ignored), replayed: false }, change: { lookup, ...saved, log } }
+}
+
+/** What a receipt names as not stored. A store that shows no prospects keeps no attributes. */
+const ignoredOf = (
+  { ignored = [], attributes }: NewActivity,
+  leftOut: readonly string[],
+  keepsAttributes: boolean,
+): readonly string[] => {
+  if (attributes === undefined || (keepsAttributes && leftOut.length === 0)) return ignored
+  return [...ignored, ...(keepsAttributes ? ignoredAttributes(leftOut) : ['attributes'])].slice(0, NAMED_MAX)
 }
 
 /** Whether an activity names a person, and another one than the log that has its key. */
@@ -168,7 +180,7 @@ export const wouldRepeatAnother =
   ({ store, clock }: Pick<Needs<'activities'>, 'store' | 'clock'>) =>
   async (activity: NewActivity): Promise<boolean> => {
     if (activity.idempotencyKey === undefined) return false
-    const sent = personIn(activity)
+    const sent = personIn(activity, false)
     const recalled = await recallWithSurvivor(store.activities, sent.lookup)
     const { person, known } = withoutPlaceholder(sent, recalled)
     const { receipt } = known

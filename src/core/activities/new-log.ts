@@ -1,3 +1,5 @@
+import { canonicalJson } from '../../json/canonical-json.ts'
+import type { AttributesMode } from '../../shapes/attributes.ts'
 import type { Ignored } from '../../shapes/body.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { NewProspectLog, type ProspectLogReceipt } from '../../shapes/prospect-log.ts'
@@ -15,6 +17,8 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> &
   Ignored & {
     readonly tenantId: string
     readonly payload: RawJson
+    /** By default attributes fill blanks alone. */
+    readonly attributesMode?: AttributesMode | undefined
     /**
      * Set if a hook delivered it: it is logged even if it identifies no one, and whatever comes under a known key is a replay.
      */
@@ -31,8 +35,8 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> &
     readonly reserved?: Pick<NewLog, 'prospectLogId' | 'createdAt'>
   }
 /** How much memory an activity takes, in characters. */
-export const weightOf = ({ payload, email = '' }: NewActivity): number =>
-  payload.rawJson.length + email.length
+export const weightOf = ({ payload, email = '', attributes }: NewActivity): number =>
+  payload.rawJson.length + email.length + (attributes?.rawJson.length ?? 0)
 
 /** Parses the body of a request, an item of a batch or a line. Refuses `invalid_json` and `invalid_request`. */
 export const parseActivity = (text: string, parsed?: unknown): Omit<NewActivity, 'tenantId'> => {
@@ -47,13 +51,19 @@ export const nameIn = ({ isShared, source, name }: NewActivity): string | null =
 }
 
 /** The fields that two requests under one key must share. Source and idempotency key are that key. */
-type SameRequest = Named<Omit<NewProspectLog, 'source' | 'payload' | 'idempotencyKey'>>
+type SameRequest = Named<
+  Omit<NewProspectLog, 'source' | 'payload' | 'idempotencyKey' | 'attributes'> & {
+    /** Whatever the order of their members is. */
+    readonly attributes?: string
+  }
+>
 
 /** The hash of a request under an idempotency key; null without a key. */
 export const requestHashIn = (activity: NewActivity): string | null => {
   if (activity.idempotencyKey === undefined) return null
-  const { type, prospectId, email, externalId, name, occurredAt } = activity
-  const same: SameRequest = { type, prospectId, email, externalId, name, occurredAt }
+  const { type, prospectId, email, externalId, name, occurredAt, attributes: sent } = activity
+  const attributes = sent && canonicalJson(sent.rawJson)
+  const same: SameRequest = { type, prospectId, email, externalId, name, occurredAt, attributes }
   return requestHashOf(same, activity.payload)
 }
 
@@ -97,12 +107,12 @@ export const requirePlausibleTime = ({ occurredAt }: NewActivity, now: Timestamp
 
 /** The fields of a log that a receipt shows, new or recalled. */
 export type Logged = Pick<NewLog, Exclude<keyof ProspectLogReceipt, 'ignored'>>
-export const receiptOf = (log: Logged, { ignored }: Ignored): ProspectLogReceipt => ({
+export const receiptOf = (log: Logged, ignored: readonly string[]): ProspectLogReceipt => ({
   prospectId: log.prospectId,
   prospectLogId: log.prospectLogId,
   createdAt: log.createdAt,
   createdProspect: log.createdProspect,
   source: log.source,
   type: log.type,
-  ...(ignored && { ignored }),
+  ...(ignored.length > 0 && { ignored: [...ignored] }),
 })

@@ -2,8 +2,10 @@
 export type Effect = {
   /** Identifiers of the prospect, such as an email and an id. Inputs that share one are about the same prospect. */
   readonly identifiers: readonly string[]
-  /** A name for the prospect, or empty. Of inputs with the same identifiers and name, only the first changes anything. */
-  readonly name: string
+  /** What fills blanks of the prospect, or empty. Of inputs with the same identifiers and fills, only the first changes anything. */
+  readonly fills: string
+  /** Whether it overwrites something: it may then change what an earlier input with the same fills wrote. */
+  readonly overwrites?: boolean
   /** Of several inputs under one key, the others repeat the first. */
   readonly idempotencyKey?: string | undefined
 }
@@ -54,8 +56,8 @@ export const prospectsInWaves = () => {
     return group
   }
 
-  const waveOf = ({ identifiers, name, idempotencyKey }: Effect): number => {
-    const effect = `${identifiers.join('\0')}\0${name}`
+  const waveOf = ({ identifiers, fills, overwrites, idempotencyKey }: Effect): number => {
+    const effect = overwrites ? null : `${identifiers.join('\0')}\0${fills}`
     const group = identifiers.length === 0 ? null : groupOf(identifiers)
     const keyGroup = idempotencyKey === undefined ? null : groupOfKey(idempotencyKey)
     const wave = Math.max(group ? nextWave(group, effect) : 0, keyGroup ? nextWave(keyGroup, SAME_KEY) : 0)
@@ -82,15 +84,15 @@ const merge = (from: Group, into: Group): void => {
   from.mergedInto = into
 }
 
-/** The first wave in which an input with this effect can run. */
-const nextWave = ({ lastWave, firstWaveOf }: Group, effect: string): number => {
-  const first = firstWaveOf.get(effect)
+/** The first wave in which an input with this effect can run; null for one that repeats no other. */
+const nextWave = ({ lastWave, firstWaveOf }: Group, effect: string | null): number => {
+  const first = effect === null ? undefined : firstWaveOf.get(effect)
   return first === undefined ? lastWave + 1 : Math.max(lastWave, first + 1)
 }
 
-const enter = (group: Group, effect: string, wave: number): void => {
+const enter = (group: Group, effect: string | null, wave: number): void => {
   group.lastWave = wave
-  if (!group.firstWaveOf.has(effect)) group.firstWaveOf.set(effect, wave)
+  if (effect !== null && !group.firstWaveOf.has(effect)) group.firstWaveOf.set(effect, wave)
 }
 
 /** All inputs of earlier lists have ended: the inputs of the next list need not wait for them. */

@@ -1,3 +1,4 @@
+import type { RawJson } from '../../shapes/json.ts'
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import type { NewEvent, Requester } from './events.ts'
 import type { AssumedIdentifier, IdentifierLookup, NewIdentifier, StoredIdentifier } from './identifiers.ts'
@@ -50,6 +51,8 @@ export type ActivityChange = {
   readonly lookup: ActivityLookup
   /** The prospect after the change. */
   readonly prospect: StoredProspect
+  /** All attributes of the prospect after the change; null if it gains none. They are unchanged then. */
+  readonly attributes: RawJson | null
   /**
    * The `updatedAt` of the recalled prospect; null if it is new. If the stored one is still the same, each identifier that
    * led to the prospect still does. The prospect is written only if its new `updatedAt` differs.

@@ -21,8 +21,10 @@ export const SCOPES = [
 ] as const
 /** What a website needs: with it instead of `pages:read`, a key reads what is published, and nothing else of pages. */
 export const READERS_SCOPE = 'pages:published'
+/** No permission of its own: the attributes that such a key writes replace those that a person has. */
+export const OVERWRITE_SCOPE = 'attributes:overwrite'
 /** Every scope. */
-export const EVERY_SCOPE = [...SCOPES, READERS_SCOPE] as const
+export const EVERY_SCOPE = [...SCOPES, READERS_SCOPE, OVERWRITE_SCOPE] as const
 /** One thing that an API key may do, such as `pages:read`. */
 export type Scope = (typeof EVERY_SCOPE)[number]
 /** An API key as stored: its SHA-256, never the key itself. */

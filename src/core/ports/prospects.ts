@@ -1,10 +1,13 @@
+import type { RawJson } from '../../shapes/json.ts'
 import type { Prospect } from '../../shapes/prospect.ts'
 import type { NewEvent } from './events.ts'
 import type { Identifier, IdentifierKind, NewIdentifier } from './identifiers.ts'
 import type { Recorded, RowsQuery, Scanned, Timestamp } from './world.ts'
 
 /** A prospect as callers see it, or a tombstone. */
-export type FoundProspect = Readonly<Prospect> & {
+export type FoundProspect = Readonly<Omit<Prospect, 'attributes'>> & {
+  /** The text of an object as `attributes.ts` writes it; null if there are none. */
+  readonly attributes: RawJson | null
   readonly erasedAt: Timestamp | null
   /** The prospect that it was merged into. */
   readonly mergedInto: string | null

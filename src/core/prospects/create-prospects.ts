@@ -1,4 +1,4 @@
-import { identifierTexts } from '../activities/log-prospect-activities.ts'
+import { fillsOf, identifierTexts } from '../activities/log-prospect-activities.ts'
 import type { Effect } from '../engine/prospects-in-waves.ts'
 import { type Batch, runInWaves } from '../engine/run-in-waves.ts'
 import type { Needs } from '../ports/store.ts'
@@ -22,5 +22,5 @@ export const createProspects = (deps: Needs<'activities' | 'prospects'>) => {
 
 const effectOf = (prospect: ProspectCreation): Effect => ({
   identifiers: identifierTexts(prospect),
-  name: prospect.name ?? '',
+  ...fillsOf(prospect),
 })

@@ -65,6 +65,9 @@ export const prospectOf = (prospect: FoundProspect): Prospect => ({
   email: prospect.email,
   externalId: prospect.externalId,
   name: prospect.name,
+  attributes: prospect.attributes ?? NO_ATTRIBUTES,
   createdAt: prospect.createdAt,
   updatedAt: prospect.updatedAt,
 })
+
+const NO_ATTRIBUTES = { rawJson: '{}' }

@@ -44,8 +44,12 @@ export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
     positionOf: ({ prospectId }) => prospectId,
     itemOf: prospectOf,
   })
-  return (listing: ProspectListing) =>
-    list({ ...listing, limit: listing.limit ?? (listing.search === undefined ? LIMIT : ITEMS_MAX) })
+  return async (listing: ProspectListing) => {
+    if (listing.search === undefined) return list({ ...listing, limit: listing.limit ?? LIMIT })
+    // Attributes can be so long that not all fit.
+    const { value } = await list({ ...listing, limit: listing.limit ?? ITEMS_MAX })
+    return { value: { items: value.items, hasMore: false } }
+  }
 }
 
 const LIMIT = 20

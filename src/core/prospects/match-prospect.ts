@@ -1,3 +1,4 @@
+import type { RawJson } from '../../shapes/json.ts'
 import type { IdentifierConflict } from '../../shapes/prospect.ts'
 import { prospectErased } from '../engine/failures.ts'
 import { laterThan } from '../engine/times.ts'
@@ -9,7 +10,9 @@ import type {
   StoredProspect,
 } from '../ports/activities.ts'
 import type { AssumedIdentifier, IdentifierKind, NewIdentifier } from '../ports/identifiers.ts'
+import type { Store } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
+import { type GainedAttributes, gainedAttributes, type SentAttributes } from './attributes.ts'
 import { IDENTIFIER_KINDS, type Matchable, type SentIdentifiers } from './identifiers.ts'
 
 /** `recall` which also returns the survivor of a merged prospect. Rarely needs a second read. */
@@ -36,6 +39,37 @@ const recallByIdWithSurvivor = async (
   return { ...known, prospects: known.prospects.concat(prospects) }
 }
 
+/** What is known, with the attributes of the prospects, by their ids, if the person has some. */
+export type KnownPerson = KnownActivity & { readonly attributes?: ReadonlyMap<string, RawJson | null> }
+
+/**
+ * `recallWithSurvivor` which also reads attributes, if the person has some. They are read after the prospects: should one
+ * change in between, the change that follows is overtaken.
+ */
+export const recallPerson = (
+  { activities, prospects }: Partial<Pick<Store, 'prospects'>> & Pick<Store, 'activities'>,
+  { lookup, attributes }: Person,
+): Promise<KnownPerson> => {
+  const recalled = recallWithSurvivor(activities, lookup)
+  if (attributes === null || prospects === undefined) return recalled
+  return recalled.then(async (known) => {
+    const ids = new Set(known.prospects.map(({ prospectId }) => prospectId))
+    const read = Array.from(ids, async (prospectId) => {
+      const found = await prospects.find({ tenantId: lookup.tenantId, prospectId })
+      return [prospectId, found?.attributes ?? null] as const
+    })
+    return { ...known, attributes: new Map(await Promise.all(read)) }
+  })
+}
+
+/** The attributes that a prospect, new or found, gains from a person. */
+export const gainsOf = (
+  { attributes }: Person,
+  known: KnownPerson,
+  found: StoredProspect | undefined,
+): GainedAttributes =>
+  gainedAttributes((found && known.attributes?.get(found.prospectId)) ?? null, attributes)
+
 /**
  * A person and what is known, as the decision sees them: without an email that identifies no one by order of its tenant.
  * It counts as a placeholder then.
@@ -48,6 +82,7 @@ export const withoutPlaceholder = (person: Person, known: KnownActivity) => {
       lookup: { ...person.lookup, identifiers },
       matchable: { ...person.matchable, email: null },
       name: person.name,
+      attributes: person.attributes,
     },
     known: { ...known, identifiers: known.identifiers.filter(({ kind }) => kind !== 'email') },
   }
@@ -82,18 +117,23 @@ const identifiedProspect = (known: KnownActivity, matchable: Matchable): StoredP
 }
 
 /** The part of an `ActivityChange` that concerns the prospect. */
-export type ProspectSaved = Pick<ActivityChange, 'prospect' | 'unchangedSince' | 'identifiers' | 'assumed'>
-/** The person that a request is about: identifiers, and a name for the prospect. */
+export type ProspectSaved = Pick<
+  ActivityChange,
+  'prospect' | 'attributes' | 'unchangedSince' | 'identifiers' | 'assumed'
+>
+/** The person that a request is about: identifiers, and a name and attributes for the prospect. */
 export type Person = {
   readonly lookup: ActivityLookup
   readonly matchable: Matchable
   readonly name: string | null
+  readonly attributes: SentAttributes | null
 }
 
-/** A new prospect, with the name and the identifiers that lead to no prospect yet. */
+/** A new prospect, with the name, the attributes and the identifiers that lead to no prospect yet. */
 export const addedProspect = (
   person: Person,
   known: KnownActivity,
+  { attributes }: GainedAttributes,
   now: Timestamp,
   newId: NewId,
 ): ProspectSaved => {
@@ -110,22 +150,24 @@ export const addedProspect = (
     erasedAt: null,
     mergedInto: null,
   }
-  return { prospect, unchangedSince: null, identifiers, assumed: assumptions(prospectId, person, known) }
+  const assumed = assumptions(prospectId, person, known)
+  return { prospect, attributes, unchangedSince: null, identifiers, assumed }
 }
 
-/** The prospect with its blanks filled. Nothing is overwritten, and identifiers of another prospect are ignored. */
+/** The prospect with its blanks filled. No name and no identifier is overwritten, and identifiers of another prospect are ignored. */
 export const filledProspect = (
   found: StoredProspect,
   person: Person,
   known: KnownActivity,
+  { attributes }: GainedAttributes,
   now: Timestamp,
 ): ProspectSaved => {
   const identifiers = newIdentifiers(found, person, known)
   const assumed = assumptions(found.prospectId, person, known)
   const unchangedSince = found.updatedAt
   const name = found.name ?? person.name
-  const isUnchanged = identifiers.length === 0 && name === found.name
-  if (isUnchanged) return { prospect: found, unchangedSince, identifiers, assumed }
+  const isUnchanged = identifiers.length === 0 && name === found.name && attributes === null
+  if (isUnchanged) return { prospect: found, attributes, unchangedSince, identifiers, assumed }
   const prospect = {
     tenantId: found.tenantId,
     prospectId: found.prospectId,
@@ -136,7 +178,7 @@ export const filledProspect = (
     erasedAt: found.erasedAt,
     mergedInto: found.mergedInto,
   }
-  return { prospect, unchangedSince, identifiers, assumed }
+  return { prospect, attributes, unchangedSince, identifiers, assumed }
 }
 
 /** The identifiers that a prospect gains: those that it lacks and that lead to no prospect yet. */

@@ -9,6 +9,7 @@ import type { MergeChanges } from '../ports/merges.ts'
 import type { FoundProspect, ProspectKey, Prospects } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
+import { type GainedAttributes, ignoredAttributes, mergedAttributes } from './attributes.ts'
 import { livingProspect, prospectOf } from './get-prospect.ts'
 import { IDENTIFIER_KINDS } from './identifiers.ts'
 import { findSurvivor, survivorOf } from './survivors.ts'
@@ -21,7 +22,7 @@ export type ProspectMerging = ProspectKey & ProspectMerge & Requester
 /**
  * Merges a prospect into another one, for good: from now on its id and all its identifiers lead to that survivor, whose
  * blanks it fills. `moveMerged` moves its activities. An id that was merged before stands for its survivor; repeating a
- * merge changes nothing. `conflicts` names the merged prospect's email and external id that the survivor is not shown with,
+ * merge changes nothing. `ignored` names attributes that the survivor has no room for; `conflicts` names the merged prospect's email and external id that the survivor is not shown with,
  * because it has its own.
  *
  * Refuses `invalid_request` for a prospect into itself, `prospect_not_found`, `prospect_erased`, `limit_reached`.
@@ -86,8 +87,10 @@ const decide = (
     refuse('limit_reached', `At most ${MERGED_MAX} prospects can be merged into one.`)
   const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId }
   const merge = { tenantId, apiKeyId, ...ids, mergeId: newId('merge'), requestedAt: now }
-  const states = mergedStates(merged, survivor, now)
-  return { answer: { value: mergedAnswer(merged, states.survivor.after) }, change: { merge, ...states } }
+  const { leftOut, ...states } = mergedStates(merged, survivor, now)
+  const ignored = leftOut.length === 0 ? {} : { ignored: ignoredAttributes(leftOut) }
+  const value = { ...mergedAnswer(merged, states.survivor.after), ...ignored }
+  return { answer: { value }, change: { merge, ...states } }
 }
 
 const mergedAnswer = (merged: FoundProspect, survivor: FoundProspect): MatchedProspect => ({
@@ -97,9 +100,10 @@ const mergedAnswer = (merged: FoundProspect, survivor: FoundProspect): MatchedPr
   ).map((field): IdentifierConflict => ({ field, reason: 'different' })),
 })
 
+const FILLED = ['email', 'externalId', 'name', 'attributes'] as const
 /** The event of a survivor whose blanks are filled. */
 const eventsOf = ({ merge, survivor: { before, after } }: MergeChanges, newId: NewId) => {
-  const isFilled = (['email', 'externalId', 'name'] as const).some((field) => before[field] !== after[field])
+  const isFilled = FILLED.some((field) => before[field] !== after[field])
   if (!isFilled) return []
   return [newEvent(newId, 'prospect.updated', merge, { prospectId: merge.intoId }, merge.requestedAt)]
 }
@@ -109,26 +113,32 @@ const mergedStates = (
   merged: FoundProspect,
   survivor: FoundProspect,
   now: Timestamp,
-): Omit<MergeChanges, 'merge'> => ({
-  merged: {
-    before: merged,
-    after: {
-      ...merged,
-      email: survivor.email === null ? null : merged.email,
-      externalId: survivor.externalId === null ? null : merged.externalId,
-      name: null,
-      mergedInto: survivor.prospectId,
-      updatedAt: laterThan(merged.updatedAt, now),
+): Omit<MergeChanges, 'merge'> & Pick<GainedAttributes, 'leftOut'> => {
+  const { attributes, leftOut } = mergedAttributes(survivor.attributes, merged.attributes)
+  return {
+    leftOut,
+    merged: {
+      before: merged,
+      after: {
+        ...merged,
+        email: survivor.email === null ? null : merged.email,
+        externalId: survivor.externalId === null ? null : merged.externalId,
+        name: null,
+        attributes: null,
+        mergedInto: survivor.prospectId,
+        updatedAt: laterThan(merged.updatedAt, now),
+      },
     },
-  },
-  survivor: {
-    before: survivor,
-    after: {
-      ...survivor,
-      email: survivor.email ?? merged.email,
-      externalId: survivor.externalId ?? merged.externalId,
-      name: survivor.name ?? merged.name,
-      updatedAt: laterThan(survivor.updatedAt, now),
+    survivor: {
+      before: survivor,
+      after: {
+        ...survivor,
+        email: survivor.email ?? merged.email,
+        externalId: survivor.externalId ?? merged.externalId,
+        name: survivor.name ?? merged.name,
+        attributes,
+        updatedAt: laterThan(survivor.updatedAt, now),
+      },
     },
-  },
-})
+  }
+}

@@ -16,6 +16,7 @@ import {
 } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
+import { correctedAttributes } from './attributes.ts'
 import { livingProspect, prospectOf } from './get-prospect.ts'
 import { IDENTIFIER_KINDS, identifiersOf, identifiersToLookUp, type Matchable } from './identifiers.ts'
 import { isEmailPlaceholder } from './match-prospect.ts'
@@ -26,7 +27,8 @@ import { findSurvivor } from './survivors.ts'
 export type ProspectCorrection = ProspectKey & ProspectChanges & Requester
 
 /**
- * Corrects a prospect: the only use case that overwrites an email, an external id or a name; null clears it. The email
+ * Corrects a prospect: the only use case that overwrites an email, an external id or a name; null clears it, and removes an
+ * attribute. The email
  * is normalized as when an activity is logged. For a merged prospect, its survivor is corrected.
  *
  * An email or external id that is overwritten becomes a former one, which identifies no one any more, though an erasure
@@ -151,13 +153,16 @@ const corrected = (
   now: Timestamp,
 ): FoundProspect | null => {
   const { email, externalId, name } = changes
+  const attributes = correctedAttributes(before.attributes, changes.attributes)
   const isForgetting = IDENTIFIER_KINDS.some((kind) => unwanted[kind] !== null)
-  if (email === undefined && externalId === undefined && name === undefined && !isForgetting) return null
+  if (email === undefined && externalId === undefined && name === undefined && !isForgetting)
+    if (attributes === before.attributes) return null
   return {
     ...before,
     email: email === undefined ? before.email : (matchable.email?.value ?? null),
     externalId: externalId === undefined ? before.externalId : (matchable.externalId?.value ?? null),
     name: name === undefined ? before.name : nonBlank(name),
+    attributes,
     updatedAt: laterThan(before.updatedAt, now),
   }
 }

@@ -4,7 +4,7 @@ import { listTimeline } from '../../core/activities/list-timeline.ts'
 import { logProspectActivities } from '../../core/activities/log-prospect-activities.ts'
 import { logProspectActivity } from '../../core/activities/log-prospect-activity.ts'
 import { listProspectLogCounts } from '../../core/counts/list-prospect-log-counts.ts'
-import { idempotent } from '../../shapes/input.ts'
+import { idempotent, inMode } from '../../shapes/input.ts'
 import {
   NewProspectLog,
   ProspectLog,
@@ -29,7 +29,7 @@ export const activityOperations = {
       needs: ['activities'],
       useCase: logProspectActivity,
       body: NewProspectLog,
-      takes: idempotent,
+      takes: { ...idempotent, ...inMode },
       answer: ProspectLogReceipt,
       status: 201,
       hopsMax: 1,
@@ -47,6 +47,7 @@ export const activityOperations = {
             type: 'form_submitted',
             email: 'ada@example.com',
             name: 'Ada Lovelace',
+            attributes: { company: 'Analytical Engines' },
             payload: { form: 'contact', answers: { company: 'Analytical Engines' } },
           },
         },
@@ -86,6 +87,7 @@ export const activityOperations = {
       needs: ['activities'],
       useCase: logProspectActivities,
       item: NewProspectLog,
+      takes: inMode,
       body: ProspectLogBatch,
       answer: ProspectLogBatchResult,
       status: 201,

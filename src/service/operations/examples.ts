@@ -26,6 +26,7 @@ export const prospect = {
   email: 'ada@example.com',
   externalId: 'customer-4711',
   name: 'Ada Lovelace',
+  attributes: { company: 'Analytical Engines', phone: '+44 20 7946 0018' },
   createdAt: '2026-11-21T07:48:09.525Z',
   updatedAt: '2026-11-21T07:48:09.525Z',
 }

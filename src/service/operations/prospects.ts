@@ -6,6 +6,7 @@ import { listProspectConflicts } from '../../core/prospects/list-prospect-confli
 import { listProspects } from '../../core/prospects/list-prospects.ts'
 import { mergeProspect } from '../../core/prospects/merge-prospect.ts'
 import { updateProspect } from '../../core/prospects/update-prospect.ts'
+import { inMode } from '../../shapes/input.ts'
 import {
   MatchedProspect,
   NewProspect,
@@ -34,13 +35,14 @@ export const prospectOperations = {
       needs: ['activities', 'prospects'],
       useCase: createProspect,
       body: NewProspect,
+      takes: inMode,
       answer: MatchedProspect,
       status: 201,
       problems: ['prospect_erased'],
     },
     {
       description:
-        'Creates a prospect with this `externalId`, `email` and `name`. If one exists with this `externalId`, otherwise with this `email`, its empty fields are filled instead. Nothing is overwritten, so repeating a request is safe. One of `externalId` and `email` is required. What the prospect does not take is left out, and named by `conflicts`: an email that is `taken` by another prospect, one that is `different` from the email it has, and an email or external id that is `unusable`, because it identifies no one.',
+        'Creates a prospect with this `externalId`, `email`, `name` and these `attributes`. If one exists with this `externalId`, otherwise with this `email`, its empty fields are filled instead. Nothing is overwritten, except attributes by a key with `attributes:overwrite`, so repeating a request is safe. One of `externalId` and `email` is required. What the prospect does not take is left out, and named by `conflicts`: an email that is `taken` by another prospect, one that is `different` from the email it has, and an email or external id that is `unusable`, because it identifies no one.',
       done: 'The prospect was created.',
       also: {
         status: 200,
@@ -56,7 +58,12 @@ export const prospectOperations = {
       requests: {
         customer: {
           summary: 'A customer of a shop',
-          value: { externalId: 'customer-4711', email: 'ada@example.com', name: 'Ada Lovelace' },
+          value: {
+            externalId: 'customer-4711',
+            email: 'ada@example.com',
+            name: 'Ada Lovelace',
+            attributes: { company: 'Analytical Engines', phone: '+44 20 7946 0018' },
+          },
         },
       },
       answers: { created: { summary: 'A new prospect', value: { ...example.prospect, conflicts: [] } } },
@@ -75,6 +82,7 @@ export const prospectOperations = {
       needs: ['activities', 'prospects'],
       useCase: createProspects,
       item: NewProspect,
+      takes: inMode,
       body: ProspectBatch,
       answer: ProspectBatchResult,
     },
@@ -211,11 +219,11 @@ export const prospectOperations = {
       },
     },
   ),
-  /** Corrects the email, the external id or the name of a prospect; null clears it. */
+  /** Corrects the email, the external id, the name or attributes of a prospect; null clears them. */
   updateProspect: patch(
     '/v0/prospects/{prospect_id}',
     {
-      summary: 'Correct the email, the external id or the name of a prospect',
+      summary: 'Correct the email, the external id, the name or attributes of a prospect',
       scope: 'prospects:write',
       needs: ['prospects', 'activities'],
       useCase: updateProspect,
@@ -225,7 +233,7 @@ export const prospectOperations = {
     },
     {
       description:
-        'Replaces the email, the external id or the name of a prospect, or removes it. Earlier activities keep the values they were sent with.\n\nThe former email identifies no one any more, but an erasure of this prospect blocks it, too. If the person still uses it, send `keepFormerEmail`; if it never was this person’s, send `forgetEmail`. The same goes for external ids.',
+        'Replaces the email, the external id or the name of a prospect, or removes it; or the attributes that are named. Earlier activities keep the values they were sent with.\n\nThe former email identifies no one any more, but an erasure of this prospect blocks it, too. If the person still uses it, send `keepFormerEmail`; if it never was this person’s, send `forgetEmail`. The same goes for external ids.',
       done: 'The prospect as it is now.',
       requests: {
         named: { summary: 'Correct the name', value: { name: 'Ada King' } },
@@ -234,6 +242,10 @@ export const prospectOperations = {
           value: { email: 'ada.lovelace@example.com', name: 'Ada King' },
         },
         removed: { summary: 'Remove the email', value: { email: null } },
+        attributes: {
+          summary: 'Set one attribute, and remove another one',
+          value: { attributes: { phone: '+44 20 7946 0018', city: null } },
+        },
         moved: {
           summary: 'The person has a second email',
           value: { email: 'ada.lovelace@example.com', keepFormerEmail: true },

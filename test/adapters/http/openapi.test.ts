@@ -146,6 +146,7 @@ t.test('the body of an activity has the bounds of the specification', async (t) 
     name: { type: 'string', minLength: 1, maxLength: 255 },
   })
   t.strictSame(Object.keys(schema.properties).sort(), [
+    'attributes',
     'email',
     'externalId',
     'idempotencyKey',

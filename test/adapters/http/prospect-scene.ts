@@ -15,6 +15,7 @@ export type Prospect = {
   readonly email: string | null
   readonly externalId: string | null
   readonly name: string | null
+  readonly attributes: object
   readonly createdAt: string
   readonly updatedAt: string
 }
@@ -39,6 +40,7 @@ export const openAdaScene = async () => {
     email: 'ada@x',
     externalId: null,
     name: 'Ada',
+    attributes: {},
     createdAt: at(0),
     updatedAt: at(0),
   }

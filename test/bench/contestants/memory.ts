@@ -114,6 +114,7 @@ for (const email of emails) {
   await store.activities.record({
     lookup: { tenantId, identifiers: wanted },
     prospect: { tenantId, prospectId, email, externalId: null, name: null, updatedAt: at, ...LIVING },
+    attributes: null,
     unchangedSince: null,
     identifiers: wanted.map((one) => ({ ...one, value: normalized?.value ?? '', prospectId })),
     assumed: wanted.map((one) => ({ ...one, prospectId: null })),

@@ -9,11 +9,11 @@ type Item = Effect & { readonly text: string }
 const item = (identifiers: string, { name = '', key }: { name?: string; key?: string } = {}): Item => ({
   text: [identifiers, name, key].filter(Boolean).join('/'),
   identifiers: identifiers.split(' '),
-  name,
+  fills: name,
   idempotencyKey: key,
 })
 const items = (...lists: string[]): Item[] => lists.map((identifiers) => item(identifiers))
-const UNIDENTIFIED: Item = { text: '_', identifiers: [], name: '' }
+const UNIDENTIFIED: Item = { text: '_', identifiers: [], fills: '' }
 
 /** The steps of a run, which records the start of an item as `+a` and its end as `-a`. */
 const recordedRun = (failures: Readonly<Record<string, Error>> = {}) => {
