@@ -1,6 +1,7 @@
 -- The grants of the role that serves: no DDL and no truncate. It deletes pages, webhook endpoints, what is erased or has
 -- expired, and everything of tenants that were deleted. Run this as the owner of the tables after every
--- `prospect-pages migrate`; it can be run again. See "Database roles" in SECURITY.md for creating both roles.
+-- `prospect-pages migrate`; it can be run again. On Citus, `migrate` runs it. See "Database roles" in SECURITY.md for creating
+-- both roles.
 --
 --   DATABASE_URL=$OWNER_URL prospect-pages migrate && psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/roles.sql
 --
@@ -77,5 +78,5 @@ grant update (name, retention_days, suspended_at, deleted_at) on tenants to pros
 -- A key can expire or be revoked; its hash, tenant and scopes cannot change.
 grant insert, update (expires_at, revoked_at, rotated_at) on api_keys to prospect_pages;
 
--- III. On Citus: sql/citus.sql adds these.
+-- III. On Citus.
 do $$ begin if to_regclass('identity_copies') is not null then execute 'grant select, insert, delete, update (row, version) on identity_copies to prospect_pages'; execute 'grant update (is_copied) on api_keys, hooks to prospect_pages'; end if; end $$;

@@ -1,4 +1,5 @@
-import { readConfig } from '../config/config.ts'
+import { readMigrations } from '../adapters/stores/migrations.ts'
+import { type Config, readConfig } from '../config/config.ts'
 import { database } from '../config/database-address.ts'
 import type { Progress } from '../maintenance/move.ts'
 import { type Command, type Shell, type Texts, valued, wrongUse } from './command.ts'
@@ -33,18 +34,31 @@ export const operationCommands: readonly Command[] = [
     help: 'migrates the database to the schema of this version',
     details: [
       'An embedded database is backed up beside its file first. On PostgreSQL --dry-run migrates and rolls back, to',
-      'find the locks: it takes them, for as long as the migration would.',
+      'find the locks: it takes them, for as long as the migration would. On a cluster it also distributes the tables and',
+      'grants prospect_pages its privileges; if it is interrupted, run it again.',
     ],
-    options: { 'dry-run': { type: 'boolean', help: 'list the pending migrations and their locks' } },
+    options: {
+      'dry-run': { type: 'boolean', help: 'list the pending migrations and their locks' },
+      distribute: {
+        type: 'boolean',
+        help: 'on a cluster: distribute tables that have rows, too. Writes to a table wait while it is copied',
+      },
+    },
     examples: { 'before the first server of a new release starts': 'prospect-pages migrate' },
     run: async ({ values }, open, shell) => {
+      const config = readConfig(shell.env)
+      const withRows = values['distribute'] === true
+      if (withRows && !config.databaseCluster) wrongUse('--distribute is for a cluster: set DATABASE_CLUSTER')
       if (values['dry-run'] === true) {
         const { planMigration } = await import('../maintenance/plan-migration.ts')
-        return { database: databaseNames({}, shell), ...(await planMigration(readConfig(shell.env))) }
+        return { database: databaseNames({}, shell), ...(await planMigration(config)) }
       }
-      const applied = await (await open('migrates')).store.migrate()
-      const detail = applied.length > 0 ? 'migrated' : 'nothing to do: the schema is up to date'
-      return { database: databaseNames({}, shell), applied, detail }
+      const changes = config.databaseCluster
+        ? await migrateNodes(config, withRows, shell)
+        : { applied: await (await open('migrates')).store.migrate() }
+      const isChanged = Object.values(changes).some((change) => change !== null && change.length > 0)
+      const detail = isChanged ? 'migrated' : 'nothing to do: the schema is up to date'
+      return { database: databaseNames({}, shell), ...changes, detail }
     },
   },
   {
@@ -148,7 +162,6 @@ export const operationCommands: readonly Command[] = [
       const to = addressOf(texts, 'to', shell)
       if (from.kind !== 'sqlite') return wrongUse(`--from must be ${FORMS.from}`)
       if (to.kind !== 'postgres') return wrongUse(`--to must be ${FORMS.to}`)
-      const warn = (warning: string) => shell.stderr.write(`${JSON.stringify({ warning })}\n`)
       const report = reportEverySecond(shell)
       // Each finished table counts as a step.
       const onProgress = ({ step, table, rows, rowsTotal }: Progress) => {
@@ -157,10 +170,25 @@ export const operationCommands: readonly Command[] = [
       }
       // Loads the driver.
       const { moveToPostgres } = await import('../maintenance/move.ts')
-      return { moved: true, ...(await moveToPostgres(from.path, to.url, onProgress, warn)) }
+      return { moved: true, ...(await moveToPostgres(from.path, to.url, onProgress, warnOn(shell))) }
     },
   },
 ]
+
+const warnOn = (shell: Shell) => (warning: string) =>
+  void shell.stderr.write(`${JSON.stringify({ warning })}\n`)
+
+/** Migrates a cluster. Reports each table once it is distributed. */
+const migrateNodes = async (config: Config, withRows: boolean, shell: Shell) => {
+  const { database, databaseDirectUrl } = config
+  const url = databaseDirectUrl ?? (database.kind === 'postgres' ? database.url : '')
+  const report = reportEverySecond(shell)
+  const onDistributed = (tables: readonly string[]) =>
+    report(`distributed ${tables.join(', ')}`, { distributed: tables }, true)
+  // Loads the driver.
+  const { migrateCluster } = await import('../maintenance/cluster.ts')
+  return migrateCluster(url, readMigrations('postgres'), warnOn(shell), { withRows, onDistributed })
+}
 
 /** Writes `1300000000 bytes` as 1.2 GiB. */
 const withSizes = (detail: string): string =>

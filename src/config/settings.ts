@@ -100,7 +100,7 @@ export const SETTINGS = {
   DATABASE_CLUSTER: [
     '',
     nullable((text) => oneOf(['citus'])(text) as 'citus'),
-    'citus: DATABASE_URL is any node of a cluster whose tables sql/citus.sql has distributed; empty: a single PostgreSQL',
+    'citus: DATABASE_URL is any node of a cluster, whose tables prospect-pages migrate distributes; empty: a single PostgreSQL',
   ],
   BACKUP_DIR: ['', nullable(String), 'folder for scheduled backups of the embedded database; empty: none'],
   BACKUP_EVERY: ['24h', duration, 'how often a server makes one, such as 90m, 24h or 7d'],

@@ -62,7 +62,7 @@ const examine = async (
   const find = databaseCluster ? findSessionObstacle : findObstacle
   const refusal = refusalOf(await find(askOn(sql), databasePooler, direct))
   if (refusal.length > 0) return refusal
-  const cluster = refusalOf(await findClusterObstacle(askOn(sql), databaseCluster))
+  const cluster = databaseCluster ? refusalOf(await findClusterObstacle(askOn(sql))) : []
   if (databaseCluster && cluster.length === 0) cluster.push(await examineNodes(sql, direct ?? url))
   const beforeMs = clock()
   const [found] = await sql<[Found]>`

@@ -6,14 +6,13 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { citusStore } from '../../src/adapters/citus/store.ts'
-import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { sha256 } from '../../src/core/engine/keys.ts'
 import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import { fillTenant } from '../store-contract/filled-tenant.ts'
 import { verbs } from '../store-contract/verbs.ts'
-import { BY_TENANT, distribute, runOn, startCitus, whyNoCitus, workerOf } from '../support/citus.ts'
+import { runOn, startCitus, whyNoCitus, workerOf } from '../support/citus.ts'
 import { testContractOn } from '../support/contract.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { SIGNED, signatureOf } from '../support/hooks.ts'
@@ -32,18 +31,14 @@ import {
   until,
 } from '../support/program.ts'
 import { connectNoting, POSTGRES_SETTINGS, type Sent } from '../support/stores.ts'
-import { useEverything } from '../support/use-everything.ts'
 
 const why = whyNoCitus()
-const ROLES = readFileSync(new URL('../../sql/roles.sql', import.meta.url), 'utf8')
 const CITUS = { DATABASE_CLUSTER: 'citus' }
 const CALLERS = 24
 const ACTIVITY = { source: 'crm', payload: {}, email: 'ada@example.com' }
 const A_SECOND = { tries: 40 }
 const NOT_COPIED =
   'select 1 from api_keys where not is_copied union all select 1 from hooks where not is_copied'
-/** The tables that were distributed before a migration added the last one. */
-const FORMER = BY_TENANT.filter((table) => table !== 'merges')
 
 testContractOn('citus')
 
@@ -93,43 +88,6 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
     }
     return { env, nodes, tenants: tenants as Awaited<ReturnType<typeof seed>>[] }
   }
-
-  t.test('a database is migrated, distributed, given to its roles, and used for everything', async (t) => {
-    const roles = ['create role prospect_pages_owner login', 'create role prospect_pages login']
-    for (const former of [null, FORMER]) {
-      const url = await citus.newDatabase()
-      await runOn(url, [...roles.splice(0), 'grant create on schema public to prospect_pages_owner'])
-      const as = (role: string) => nodesOf(url.replace('postgres@', `${role}@`))
-      const [owner, ownerAtWorker] = as('prospect_pages_owner')
-      const [, server] = as('prospect_pages')
-      const { DATABASE_URL: ownerUrl } = owner
-      if (former !== null) {
-        await migratePostgres(ownerUrl, readMigrations('postgres'), () => {})
-        await runOn(ownerUrl, [
-          "select create_reference_table('tenants')",
-          'alter table page_groups drop constraint page_groups_tenant_id_brand_id_fkey',
-          ...former.map((table) => `select create_distributed_table('${table}', 'tenant_id')`),
-          'alter table page_groups add foreign key (tenant_id, brand_id) references brands',
-          "insert into tenants values ('tenant_a', 'Former', now())",
-        ])
-      }
-      const elsewhere = new RegExp(`the coordinator, ${coordinator.folder}:5432`)
-      for (const more of [[], ['--dry-run']]) await refused(t, ['migrate', ...more], ownerAtWorker, elsewhere)
-      const missing = former === null ? readMigrations('postgres').map(({ name }) => name) : []
-      t.strictSame((await answerOf(['migrate'], owner)).applied, missing)
-      if (former === null) {
-        await refused(t, ['serve'], owner, /sql\/citus\.sql/)
-        t.match((await diagnosed(t, owner)).failed, [{ remedy: /sql\/citus\.sql/ }, { name: 'durability' }])
-      }
-      await distribute(ownerUrl)
-      await distribute(ownerUrl)
-      const left = await runOn(ownerUrl, ['delete from tenants returning name'])
-      t.strictSame(left, former ? [{ name: 'Former' }] : [])
-      await runOn(ownerUrl, ['begin', ...ROLES.split(/;$/m), 'commit'])
-      await useEverything(t, server)
-      t.match((await diagnosed(t, server)).failed, [{ name: 'durability' }], 'fsync is off here')
-    }
-  })
 
   t.test('a setting that is not what the database is refuses it, with the remedy', async (t) => {
     const distributed = { DATABASE_URL: await citus.newDistributed() }
@@ -374,7 +332,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
     await pasted(0, block('citus_set_coordinator_host'))
     const forRoles = block("values (0, 'prospect_pages_owner'")
     await pastedOn([0, 1, 2], forRoles)
-    await pasted(0, block('-f sql/roles.sql'))
+    await pasted(0, block('DATABASE_URL=$OWNER_URL prospect-pages migrate'))
 
     const at = (machine: number) => ({ DATABASE_URL: urlOf(machine, 'prospect_pages'), ...CITUS })
     const tenants = [await seed(at(0)), await seed(at(1)), await seed(at(2))]
@@ -416,7 +374,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
           return (await runOn(env.DATABASE_URL, [NOT_COPIED])).length === 0
         })
         const undo = await harm()
-        t.equal(await readiness(), 503)
+        await until('it is unready', async () => (await readiness()) === 503)
         for (const tenant of tenants) t.equal(await log(tenant), 201)
         await undo()
         await until('it is ready again', async () => (await readiness()) === 200)

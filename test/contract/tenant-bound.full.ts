@@ -1,7 +1,7 @@
+import { tablesPlacedBy } from '../../src/adapters/citus/placement.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { fillTenant } from '../store-contract/filled-tenant.ts'
 import { verbs } from '../store-contract/verbs.ts'
-import { BY_TENANT } from '../support/citus.ts'
 import { executionOf } from '../support/plans.ts'
 import { opened, overStores, type Sent, sentBy } from '../support/stores.ts'
 
@@ -17,6 +17,8 @@ const bound = (tenantId: string) => [`tenant_id = '${tenantId}'`, `tenant_id = A
 /** A tenant, or a list of one as the driver writes it. */
 const TENANT = /^(?:\{")?(tenant_\w+)(?:"\})?$/
 const nodesOf = (plan: Plan): readonly Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+
+const BY_TENANT = tablesPlacedBy('the tenant')
 
 overStores(
   async (t, kind) => {

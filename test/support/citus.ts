@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
+import { migrateCluster } from '../../src/adapters/citus/migrate.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { postgresBin, startPostgres, type ThrowawayPostgres } from './postgres.ts'
@@ -22,18 +22,6 @@ export type ThrowawayCitus = {
 }
 
 const SHARDS = 4
-const DISTRIBUTE = readFileSync(new URL('../../sql/citus.sql', import.meta.url), 'utf8')
-/** Statements of sql/citus.sql that work without Citus. */
-export const ADDED_BY_CITUS = DISTRIBUTE.split(/;$/m).filter(
-  (statement) => /^(create|alter) /m.test(statement) && !statement.includes('$$'),
-)
-/** The tables that it gives to this function, with these arguments. */
-export const placedBy = (call: string): string[] => {
-  const at = DISTRIBUTE.indexOf(`select ${call}`)
-  const [, tables = ''] = /\(values (.*?)\) as missing/s.exec(DISTRIBUTE.slice(at)) ?? []
-  return at < 0 ? [] : [...tables.matchAll(/\w+/g)].map(String)
-}
-export const BY_TENANT = placedBy("create_distributed_table(name, 'tenant_id'")
 const SETTINGS = {
   shared_preload_libraries: 'citus',
   wal_level: 'logical',
@@ -80,8 +68,7 @@ export const startCitus = async (): Promise<ThrowawayCitus> => {
     newDatabase,
     newDistributed: async () => {
       const url = await newDatabase()
-      await migratePostgres(url, readMigrations('postgres'), () => {})
-      await distribute(url)
+      await migrateCluster(url, readMigrations('postgres'), () => {})
       return url
     },
     atEachNode: (url) => {
@@ -108,11 +95,6 @@ export const workerOf = async (
       where shardid = get_shard_id_for_distribution_column('${table}', '${value}')`,
   ])
   return workers.findIndex(({ folder }) => folder === row?.['folder'])
-}
-
-/** The operator's step after migrating: `psql -1 -f sql/citus.sql`, which sends statement by statement, as Citus requires. */
-export const distribute = async (url: string): Promise<void> => {
-  await runOn(url, ['begin', ...DISTRIBUTE.split(/;$/m), 'commit'])
 }
 
 /** On one connection; answers the rows of the last statement. */

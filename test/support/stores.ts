@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
+import { COPIES } from '../../src/adapters/citus/placement.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { type Connected, connect } from '../../src/adapters/postgres/connect.ts'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
@@ -16,7 +17,7 @@ import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import type { NewLog } from '../../src/core/ports/activities.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { postgresStore as storeOverInstance } from '../../src/entry/postgres.ts'
-import { ADDED_BY_CITUS, runOn, startCitus, type ThrowawayCitus, whyNoCitus } from './citus.ts'
+import { runOn, startCitus, type ThrowawayCitus, whyNoCitus } from './citus.ts'
 import { placeOf } from './place.ts'
 import { type SharedPostgres, sharedPostgres, whyNoPostgres } from './postgres.ts'
 import type { SomeProspect } from './rows.ts'
@@ -358,7 +359,7 @@ const storeOver = (
     ...over(ask, migrations, notify, { everyEvent }),
     migrate: async () => {
       const applied = await migratePostgres(url, migrations, () => {})
-      if (over !== portsOver) await runOn(url, ADDED_BY_CITUS)
+      if (over !== portsOver) await runOn(url, COPIES)
       return applied
     },
     watch,

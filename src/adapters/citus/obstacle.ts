@@ -1,24 +1,27 @@
 import type { PostgresUrl } from '../../config/database-address.ts'
-import { findObstacle } from '../postgres/obstacle.ts'
+import { findServerObstacle } from '../postgres/obstacle.ts'
+import { findMisplaced, type Misplaced } from './placement.ts'
 import { PLAN_EACH } from './session.ts'
 import type { Ask } from './sql.ts'
 
 const IS_CITUS = `select to_regclass('pg_dist_partition')::text as list`
-type Cluster = 'citus' | null | undefined
-/** The first and the last table that sql/citus.sql distributes. It may not have been run since the last migration. */
-const DISTRIBUTED = `
-  select count(*) = 2 as are_distributed from pg_dist_partition
-  where partmethod = 'h' and logicalrelid in (to_regclass('brands'), to_regclass('identity_copies'))`
+/** A message names this many tables. */
+const NAMED_MAX = 5
 
-/** The reason why the setting `DATABASE_CLUSTER` does not fit the database, with the remedy; or null. */
-export const findClusterObstacle = async (ask: Ask, cluster: Cluster, migrates = false) => {
-  const [found] = await ask((sql) => sql.unsafe<{ list: string | null }[]>(IS_CITUS))
-  if (!found?.list && !cluster) return null
-  if (!found?.list) return 'The database is not Citus. Unset DATABASE_CLUSTER, or create the extension citus.'
-  const [tables] = await ask((sql) => sql.unsafe<{ areDistributed: boolean }[]>(DISTRIBUTED))
-  if (Boolean(cluster) === tables?.areDistributed || (cluster && migrates)) return null
-  if (!cluster) return 'The tables are distributed by Citus. Set DATABASE_CLUSTER=citus.'
-  return 'The tables are not distributed. Run prospect-pages migrate, then psql -1 -f sql/citus.sql.'
+/** The reason why a database is not the cluster that the service needs, with the remedy; or null. */
+export const findClusterObstacle = async (ask: Ask, migrates = false): Promise<string | null> => {
+  const [citus] = await ask((sql) => sql.unsafe<{ list: string | null }[]>(IS_CITUS))
+  if (!citus?.list) return 'The database is not Citus. Unset DATABASE_CLUSTER, or create the extension citus.'
+  const misplaced = migrates ? [] : await findMisplaced(ask)
+  if (misplaced.length === 0) return null
+  return `Citus has not distributed ${namesOf(misplaced)}. As the owner of the tables, run prospect-pages migrate on the coordinator.`
+}
+
+/** The names of the first tables, and how many more there are. */
+export const namesOf = (tables: readonly Pick<Misplaced, 'table'>[]): string => {
+  const names = tables.slice(0, NAMED_MAX).map(({ table }) => table)
+  const more = tables.length - names.length
+  return `the ${tables.length === 1 ? 'table' : 'tables'} ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
 const COORDINATOR_ADDRESS = `
@@ -38,7 +41,7 @@ export const refuseWorker = async (ask: Ask): Promise<void> => {
 
 /** Refuses a database that is no cluster. A migration may find tables that are not distributed yet. */
 export const refuseOtherDatabase = async (ask: Ask, migrates: boolean): Promise<void> => {
-  const obstacle = await findClusterObstacle(ask, 'citus', migrates)
+  const obstacle = await findClusterObstacle(ask, migrates)
   if (obstacle !== null) throw new Error(obstacle)
 }
 
@@ -49,5 +52,5 @@ export const findSessionObstacle = async (ask: Ask, isPooler: boolean, direct?: 
   )
   if (!isPooler && session?.plans !== PLAN_EACH.plan_cache_mode)
     return 'DATABASE_URL is a connection pooler. Set DATABASE_POOLER=true.'
-  return findObstacle(ask, true, direct)
+  return findServerObstacle(ask, true, direct)
 }

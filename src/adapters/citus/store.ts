@@ -1,22 +1,23 @@
-import { type PostgresUrl, urlNow, withUrl } from '../../config/database-address.ts'
+import { urlNow } from '../../config/database-address.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
 import type { Versions } from '../../core/ports/versions.ts'
 import { connect } from '../postgres/connect.ts'
 import { sqlStateOf, unavailableUnlessRejected } from '../postgres/error-codes.ts'
-import { isUpToDate, migratePostgres, type Warn } from '../postgres/migrate.ts'
+import { isUpToDate, type Warn } from '../postgres/migrate.ts'
 import { nameDirect } from '../postgres/obstacle.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
-import { withTimeout } from '../postgres/with-timeout.ts'
 import type { Migration } from '../stores/migrations.ts'
 import { eventsOfSaved } from '../stores/rows.ts'
 import { citusForms, usedOn } from './citus-forms.ts'
 import { copiedHooks, copiedKeys } from './copies.ts'
 import type { Forms } from './forms.ts'
-import { ALL_TENANTS, COORDINATOR, connectToNodes, LOOK_MS_MAX, otherNodes, withinLook } from './nodes.ts'
+import { migrateCluster } from './migrate.ts'
+import { ALL_TENANTS, COORDINATOR, connectToNodes, otherNodes, withinLook } from './nodes.ts'
 import { findSessionObstacle, refuseOtherDatabase, refuseWorker } from './obstacle.ts'
+import { findMisplaced } from './placement.ts'
 import { type Ports, type PortsOptions, portsOver } from './ports.ts'
 import { queuesOn } from './queues.ts'
-import { PLAN_EACH } from './session.ts'
+import { PLAN_EACH, withParameters } from './session.ts'
 import { postgresSignals as clusterSignals } from './signals.ts'
 import type { Ask } from './sql.ts'
 import { queryOver } from './sql.ts'
@@ -59,33 +60,19 @@ export const citusStore = (
   }
   return {
     ...verbs,
-    // A load balancer must notice a frozen node at once. Tenants' statements use other connections, so none wait here.
-    ready: () => withTimeout(refuseUnusable().then(ready), LOOK_MS_MAX),
+    ready: () => refuseUnusable().then(ready),
     migrate: async () => {
       await refuseUnusable(true)
-      if (await isUpToDate(ask, migrations, warn)) return []
+      const isMigrated = await isUpToDate(ask, migrations, warn)
+      if (isMigrated && (await findMisplaced(ask)).length === 0) return []
       await refuseWorker(ask)
-      const migrated = migratePostgres(
-        withParameters(directUrl ?? url, ONE_SHARD_AT_A_TIME),
-        migrations,
-        warn,
-      )
-      return migrated.catch(pooler?.directUrl ? nameDirect : null)
+      const migrated = migrateCluster(directUrl ?? url, migrations, warn)
+      const { applied } = await migrated.catch(pooler?.directUrl ? nameDirect : null)
+      return applied
     },
     watch,
     close: () => closeSignals().then(close),
   }
-}
-
-/**
- * A migration that alters several tables must alter their shards one after another. Citus alters a distributed table only
- * by a statement that is sent alone, so a migration that does is a file of one statement.
- */
-const ONE_SHARD_AT_A_TIME = { 'citus.multi_shard_modify_mode': 'sequential' }
-
-const withParameters = (url: PostgresUrl, parameters: Readonly<Record<string, string>>): PostgresUrl => {
-  const added = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
-  return withUrl(url, (text) => `${text}${text.includes('?') ? '&' : '?'}${added.join('&')}`)
 }
 
 /**

@@ -64,8 +64,9 @@ export const planPostgres = (url: PostgresUrl, migrations: readonly Migration[])
     () => {},
     { pending: [], locks: [] },
     async (sql) => {
-      const applied = withTimeout(applyMissing(askOn(sql), migrations), PLAN_MS_MAX)
-      return { pending: await applied.catch(unavailableIfTransient), locks: await sql.unsafe<Lock[]>(LOCKS) }
+      const applying = sql.unsafe(BEGIN).then(() => applyMissing(askOn(sql), migrations))
+      const pending = await withTimeout(applying, PLAN_MS_MAX).catch(unavailableIfTransient)
+      return { pending, locks: await sql.unsafe<Lock[]>(LOCKS) }
     },
   )
 
@@ -86,22 +87,31 @@ const ifIncomplete = async <Done>(
   }
 }
 
-/**
- * Migrates on a reserved connection, which `ask` uses and this releases. Sends plain statements: a
- * transaction of the driver can throw errors that nothing catches.
- */
-export const migrateOn = async (
+/** Migrates on a reserved connection, which `ask` uses and this releases. */
+export const migrateOn = (
   connection: postgres.ReservedSql,
   ask: Ask,
   migrations: readonly Migration[],
-): Promise<readonly string[]> => {
+): Promise<readonly string[]> => inMigration(connection, ask, () => applyMissing(ask, migrations))
+
+/**
+ * Does its work in one transaction on a reserved connection, which `ask` uses and this releases. No other process migrates
+ * meanwhile. While a server holds a lock that it needs, it begins again. Sends plain statements: a transaction of the
+ * driver can throw errors that nothing catches.
+ */
+export const inMigration = async <Done>(
+  connection: postgres.ReservedSql,
+  ask: Ask,
+  work: () => Promise<Done>,
+): Promise<Done> => {
   let isLost = false
   try {
     for (let tries = 1; ; tries++) {
       try {
-        const applied = await applyMissing(ask, migrations)
+        await ask((sql) => sql.unsafe(BEGIN))
+        const done = await work()
         await ask((sql) => sql`commit`)
-        return applied
+        return done
       } catch (error) {
         // The driver has already taken a lost connection back, and would crash if it were used again.
         isLost = isTransient(error) && isConnectionFatal(error)
@@ -115,9 +125,8 @@ export const migrateOn = async (
   }
 }
 
-/** Begins a transaction and applies missing migrations in it, each file whole. */
+/** Applies missing migrations, each file whole. */
 const applyMissing = async (ask: Ask, migrations: readonly Migration[]): Promise<readonly string[]> => {
-  await ask((sql) => sql.unsafe(BEGIN))
   const missing = missingMigrations(migrations, await appliedMigrations(ask))
   for (const { number, name, sql: text } of missing) {
     await ask((sql) => sql.unsafe(text).simple())

@@ -38,11 +38,26 @@ type Server = {
 }
 const READ_MS_MAX = 5_000
 
+/** The reason why this store must not use a database, with the remedy; or null. */
+export const findObstacle = async (ask: Ask, isPooler: boolean, direct?: PostgresUrl | null) =>
+  (await findServerObstacle(ask, isPooler, direct)) ?? (await findDistribution(ask))
+
+const FIND_CITUS = `select to_regclass('pg_dist_partition')::text as list`
+const ARE_DISTRIBUTED = `
+  select 1 from pg_dist_partition where logicalrelid = to_regclass('tenants') or logicalrelid = to_regclass('brands') limit 1`
+/** Statements for one PostgreSQL would fail on the tables of a cluster, or be sent to every node. */
+const findDistribution = async (ask: Ask): Promise<string | null> => {
+  const [citus] = await ask((sql) => sql.unsafe<{ list: string | null }[]>(FIND_CITUS))
+  if (!citus?.list) return null
+  const distributed = await ask((sql) => sql.unsafe(ARE_DISTRIBUTED))
+  return distributed.length > 0 ? 'The tables are distributed by Citus. Set DATABASE_CLUSTER=citus.' : null
+}
+
 /**
- * The reason to refuse a database, with the remedy; or null. Some poolers refuse the parameters of a session, others
+ * The reason to refuse a server, with the remedy; or null. Some poolers refuse the parameters of a session, others
  * drop them. The statement is not prepared: a pooler that was not configured as one mixes prepared statements up.
  */
-export const findObstacle = async (ask: Ask, isPooler: boolean, direct?: PostgresUrl | null) => {
+export const findServerObstacle = async (ask: Ask, isPooler: boolean, direct?: PostgresUrl | null) => {
   const found = await readServer(ask)
   if (!isPooler && found?.plans !== ONE_PLAN.plan_cache_mode)
     return 'DATABASE_URL is a connection pooler. Set DATABASE_POOLER=true.'

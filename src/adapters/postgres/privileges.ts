@@ -17,17 +17,21 @@ const neededGrants = (): readonly Grant[] => {
   return grants
 }
 
-/** The privileges that serving needs and the role lacks, in words, except on tables and columns that do not exist yet. */
-export const findMissingPrivileges = async (ask: Ask): Promise<string | null> => {
+/**
+ * The privileges that serving needs and a role lacks, in words, except on tables and columns that do not exist yet. By
+ * default the role is that of the connection.
+ */
+export const findMissingPrivileges = async (ask: Ask, role: string | null = null): Promise<string | null> => {
   const grants = JSON.stringify(neededGrants())
   const [found] = await ask(
     (sql) => sql<[{ missing: string | null }]>`
       select string_agg(distinct privilege || ' on ' || "table", ', ') as missing
       from json_to_recordset(${grants}::text::json) as needed ("table" text, privilege text, "column" text)
       left join pg_attribute on attrelid = to_regclass("table") and attname = "column"
+      cross join coalesce(${role}::name, current_user) as role
       where not case
-        when "column" is null then has_table_privilege(to_regclass("table"), privilege)
-        else has_column_privilege(attrelid, attnum, privilege)
+        when "column" is null then has_table_privilege(role, to_regclass("table"), privilege)
+        else has_column_privilege(role, attrelid, attnum, privilege)
       end`,
   )
   return found.missing
