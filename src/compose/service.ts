@@ -31,6 +31,7 @@ import { backUpFirst, createBackups } from './backups.ts'
 import { counterJobs } from './counter.ts'
 import { createEraser } from './eraser.ts'
 import { observeWork, watchDatabase } from './observe-work.ts'
+import { patientReadiness } from './patient-readiness.ts'
 import { createPublisher } from './publisher.ts'
 import { measureSizes } from './sizes.ts'
 import { observe, type Telemetry } from './telemetry.ts'
@@ -118,7 +119,7 @@ export const webhooksOf = (
 }
 
 /** Whether the service is starting, serving or stopping, and what it refuses because of that. */
-const createServing = (store: Store) => {
+const createServing = (store: Store, ready: Store['ready']) => {
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   const onceStarted =
     <Row>(find: (ids: readonly string[]) => Promise<readonly Row[]>) =>
@@ -128,7 +129,7 @@ const createServing = (store: Store) => {
     }
   const askStore = async () => {
     if (state !== 'serving') throw unavailable(`The service is ${state}.`)
-    return [await store.ready()]
+    return [await ready()]
   }
   const shared = gather(askStore, { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' })
   return {
@@ -162,7 +163,8 @@ export const compose = (config: Config, runtime: Runtime) => {
   const { requests, scrape, onMalformed } = observe({ ...runtime, use })
   const { publishing, erasing, sending, counting, measuredNamer } = observeWork(runtime)
   measureSizes(config, runtime)
-  const serving = createServing(store)
+  const ready = config.databaseCluster ? patientReadiness(store.ready) : store.ready
+  const serving = createServing(store, ready)
 
   const keysNow = config.followSecretsKeys?.(logKeyChange(log))
   const webhooks = webhooksOf(config, clock, keysNow && createSecretsWith(keysNow))

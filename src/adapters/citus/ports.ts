@@ -1,3 +1,4 @@
+import { takesNoWrites } from '../../core/engine/obstacles.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
 import type { Optional } from '../../service/use-cases.ts'
 import { postgresActivities } from '../postgres/activities.ts'
@@ -6,7 +7,7 @@ import { postgresErasures } from '../postgres/erasures.ts'
 import { postgresMerges } from '../postgres/merges.ts'
 import { appliedMigrations } from '../postgres/migrate.ts'
 import { postgresMoments } from '../postgres/moments.ts'
-import { refuserOfNoWrites } from '../postgres/no-writes.ts'
+import { findNoWrites } from '../postgres/no-writes.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
 import { createOutbox as createPlainOutbox } from '../postgres/outbox.ts'
 import { postgresPlaceholders } from '../postgres/placeholders.ts'
@@ -47,7 +48,6 @@ export const portsOver = (
   const { everyEvent = false, observer } = options
   const query = queryOver(ask)
   const refuseUnready = readiness(migrations)
-  const refuseNoWrites = refuserOfNoWrites(ask)
   const prospectsChanged = () => notify('prospects')
   const wrote = () => notify('events')
   const outbox = createOutbox(query, forms, { everyEvent, wrote })
@@ -76,7 +76,9 @@ export const portsOver = (
     moments: postgresMoments(plainQuery),
     ready: async () => {
       refuseUnready(await appliedMigrations(ask))
-      await refuseNoWrites()
+      // A write that is tried would reach other nodes, which may be full or away while this process serves the rest.
+      const reason = await findNoWrites(ask, false)
+      if (reason !== null) throw takesNoWrites(reason)
     },
     sizes: () => readSizes(ask),
   }
