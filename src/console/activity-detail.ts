@@ -4,8 +4,9 @@ import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { baseUrl, call, can, get, path, type Slice } from './api.ts'
 import { absolute, addressOf, bdi, button, facts, h, person, refill } from './dom.ts'
+import { payloadShown } from './fields.ts'
 import { pageIdIn, type Row } from './follow-logs.ts'
-import { copy, idOf, json } from './notices.ts'
+import { copy, idOf } from './notices.ts'
 import { memberOf, withExact } from './raw.ts'
 
 type Log = Row['log']
@@ -102,8 +103,8 @@ export const activityDetail = async (id: string, signal: AbortSignal, isInTimeli
   const isLate = Math.abs(Date.parse(log.createdAt) - Date.parse(log.occurredAt)) > LATE_MS
   const sentAs = [log.name, log.email, log.externalId].filter(Boolean).join(', ')
   const href = addressOf(['people', log.prospectId])
-  return h(
-    'div.detail',
+  const about = h(
+    'div',
     facts({
       Person: !isInTimeline && h('a', { href }, whoDid(log, signal)),
       'Sent as': bdi(sentAs),
@@ -114,11 +115,14 @@ export const activityDetail = async (id: string, signal: AbortSignal, isInTimeli
       'Idempotency key': log.idempotencyKey && h('bdi.mono', log.idempotencyKey),
       Id: idOf(log.prospectLogId),
     }),
-    json(
-      'Payload',
+  )
+  const sent = h(
+    'div',
+    payloadShown(
       payload,
       button('Copy as curl', () => copy(curlOf(log, payload))),
       !isInTimeline && h('a.button', { href }, 'Open person'),
     ),
   )
+  return h('div.detail', sent, about)
 }

@@ -1,5 +1,6 @@
 import { activityDetail, pageOf, whoDid } from './activity-detail.ts'
 import { bdi, button, h, when } from './dom.ts'
+import { fieldsInLine } from './fields.ts'
 import { followLogs, type Restart, type Row, SLICE_LENGTH } from './follow-logs.ts'
 import { below, expander, row as rowWith, table } from './lists.ts'
 import type { LiveState, liveMark } from './live-mark.ts'
@@ -10,7 +11,7 @@ const SCROLLED_PX = 120
 
 /** A row that opens in place. */
 const rowOf = (row: Row, signal: AbortSignal, onToggle: (row: Row, opened: HTMLElement | null) => void) => {
-  const { log, excerpt } = row
+  const { log, fields } = row
   const show = async () => below(element, COLUMNS.length, await activityDetail(log.prospectLogId, signal))
   const opener = expander(whoDid(log, signal), show, () => {
     onToggle(row, opener.ariaExpanded === 'true' ? element : null)
@@ -25,13 +26,13 @@ const rowOf = (row: Row, signal: AbortSignal, onToggle: (row: Row, opened: HTMLE
     opener,
     bdi(log.source),
     h('bdi.tag', log.type),
-    h('td.start.mono', pageOf(row.pageId), bdi(excerpt)),
+    h('td.start', pageOf(row.pageId), fieldsInLine(fields)),
   )
   element.addEventListener('click', onclick)
   return Object.assign(element, { opener, row })
 }
 
-const COLUMNS = ['When', 'Who', 'Source', 'Type', 'Payload']
+const COLUMNS = ['When', 'Who', 'Source', 'Type', 'What']
 
 type TableOptions = {
   readonly signal: AbortSignal

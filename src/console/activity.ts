@@ -4,11 +4,12 @@ import { activityTable, ROWS_MAX } from './activity-table.ts'
 import { call, get, path, type Slice } from './api.ts'
 import { field, isoOf } from './dialog.ts'
 import { button, card, counted, goTo, h, type Place, refill, replaceAddress, type View } from './dom.ts'
+import { fieldsIn } from './fields.ts'
 import { type Restart, type Row, rowsOf } from './follow-logs.ts'
 import { loadMore } from './lists.ts'
 import { liveMark } from './live-mark.ts'
 import { itemTexts, memberOf } from './raw.ts'
-import { saveAsCsv } from './save-csv.ts'
+import { type CsvRow, localTime, saveAsCsv } from './save-csv.ts'
 
 const FILTERS = { source: 'Source', type: 'Type', since: 'From', until: 'Before' } as const
 type Filter = keyof typeof FILTERS
@@ -123,7 +124,7 @@ const timeFilter = (name: Filter, value: string, show: (value: string) => void) 
   }
   return field(FILTERS[name], name, {
     type: 'datetime-local',
-    value: localTime(value),
+    value: localTime(value).replace(' ', 'T'),
     onchange: (event) => isTyped || choose(event),
     onkeydown: (event) => {
       isTyped = true
@@ -131,13 +132,6 @@ const timeFilter = (name: Filter, value: string, show: (value: string) => void) 
     },
     onblur: (event) => isTyped && choose(event),
   })
-}
-
-/** A time in the reader's time zone, as the value of a time field. */
-const localTime = (time: string): string => {
-  const date = new Date(time)
-  if (Number.isNaN(date.getTime())) return ''
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
 /** The values of a column, which the filter with this list suggests. */
@@ -148,20 +142,31 @@ const suggestions = (id: string, table: HTMLElement, column: number) => {
   return h('datalist', { id }, options)
 }
 
-const saveActivities = (chosen: Chosen) => {
-  const heads = ['When', 'Name', 'Email', 'Source', 'Type', 'Page', 'Payload', 'Person']
-  return saveAsCsv('activities', heads, async (cursor, signal) => {
+/** Of each payload, this many fields are saved. */
+const CSV_FIELDS_MAX = 500
+/** The number of characters that fit a cell of a spreadsheet. */
+const CSV_TEXT_LENGTH_MAX = 32_000
+
+/** Saves the activities with a column for each field of their payloads. */
+const saveActivities = (chosen: Chosen) =>
+  saveAsCsv('activities', async (cursor, signal) => {
     const answer = await readSlice(chosen, cursor, signal)
     const texts = itemTexts(answer.text)
-    const rows = rowsOf(answer).map((row, i) => csvCellsOf(row, texts[i] ?? '{}', signal))
+    const rows = rowsOf(answer).map((row, i) => csvRowOf(row, texts[i] ?? '{}', signal))
     return { rows: await Promise.all(rows), nextCursor: answer.value.nextCursor }
   })
-}
 
-const csvCellsOf = async ({ log, pageId }: Row, text: string, signal: AbortSignal) => {
+const csvRowOf = async ({ log, pageId }: Row, text: string, signal: AbortSignal): Promise<CsvRow> => {
   const person = log.name || log.email ? log : await personBy(log.prospectId, signal)
   const { name, email } = person ?? log
-  const page = (await pageBy(pageId))?.effectiveName
-  const payload = memberOf(text, 'payload')
-  return [log.occurredAt, name, email, log.source, log.type, page, payload, log.prospectId]
+  const cells = {
+    When: localTime(log.occurredAt),
+    Name: name,
+    Email: email,
+    Source: log.source,
+    Type: log.type,
+    Page: (await pageBy(pageId))?.effectiveName,
+    'Person ID': log.prospectId,
+  }
+  return { cells, fields: fieldsIn(memberOf(text, 'payload'), CSV_FIELDS_MAX, CSV_TEXT_LENGTH_MAX) }
 }

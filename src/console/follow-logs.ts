@@ -1,6 +1,7 @@
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { type Answer, call, pollOf, type Query, type Slice } from './api.ts'
 import { counted } from './dom.ts'
+import { type Field, fieldsIn } from './fields.ts'
 import type { LiveState } from './live-mark.ts'
 import { itemTexts, memberOf } from './raw.ts'
 import { repeat } from './repeat.ts'
@@ -8,14 +9,16 @@ import { repeat } from './repeat.ts'
 export const SLICE_LENGTH = 50
 /** Maximum slices read to reach the shown rows again. A slice may be short. */
 const SLICES_MAX = 5
-const EXCERPT_LENGTH = 160
+/** A row has room for so many fields, and so much of each. */
+const FIELDS_MAX = 8
+const TEXT_LENGTH_MAX = 120
 /** Minimum time between two announcements to screen readers. */
 const ANNOUNCED_MS = 5_000
 
-/** An activity as a row shows it: with an excerpt of its payload, which may be long, and the page that it names. */
+/** An activity as a row shows it: with the first fields of its payload, which may be long, and the page that it names. */
 export type Row = {
   readonly log: Omit<ProspectLog, 'payload'>
-  readonly excerpt: string
+  readonly fields: readonly Field[]
   readonly pageId: string | undefined
 }
 
@@ -30,12 +33,12 @@ export const rowsOf = ({ value, text }: LogSlice): Row[] => {
   const texts = itemTexts(text)
   return value.items.map(({ payload, ...log }, i) => {
     const rawPayload = memberOf(texts[i] ?? '{}', 'payload')
-    return { log, excerpt: copyOf(rawPayload.slice(0, EXCERPT_LENGTH)), pageId: pageIdIn(payload) }
+    const pageId = pageIdIn(payload)
+    const shownElsewhere = [log.email, log.name, pageId]
+    const fields = fieldsIn(rawPayload, FIELDS_MAX, TEXT_LENGTH_MAX)
+    return { log, fields: fields.filter(({ text }) => !shownElsewhere.includes(text)), pageId }
   })
 }
-
-/** A substring keeps the whole text in memory, unless it is copied. */
-const copyOf = (text: string): string => new TextDecoder().decode(new TextEncoder().encode(text))
 
 /** Where the list goes on after the rows that replace the shown ones; undefined at its end. */
 export type Restart = { readonly nextCursor: string | undefined }

@@ -5,7 +5,7 @@ import { row, sliced } from './lists.ts'
 import { idOf } from './notices.ts'
 import { personView } from './person.ts'
 import { erasures, identifierQueries, isPersonId } from './person-dialogs.ts'
-import { saveAsCsv } from './save-csv.ts'
+import { type CsvRow, localTime, saveAsCsv } from './save-csv.ts'
 
 /** People: the newest ones, a search by the beginning of a name or an email or by an id, and one person. */
 export const view: View = (place, signal) =>
@@ -31,9 +31,9 @@ const listView = async (place: Place, signal: AbortSignal) => {
   const list = await sliced(['Who', 'Known since', 'Id'], load, rowOf, none)
   list.append(cutNote)
   const save = () =>
-    saveAsCsv('people', ['Name', 'Email', 'External id', 'Known since', 'Id'], async (cursor) => {
+    saveAsCsv('people', async (cursor) => {
       const { items, nextCursor } = await load(cursor)
-      return { rows: items.map(csvCellsOf), nextCursor }
+      return { rows: items.map(csvRowOf), nextCursor }
     })
   const erasureList = can('prospects:erase') && (await erasures(signal))
   return [
@@ -96,10 +96,13 @@ const rowOf = (prospect: Prospect) =>
     idOf(prospect.prospectId),
   )
 
-const csvCellsOf = ({ name, email, externalId, createdAt, prospectId }: Prospect) => [
-  name,
-  email,
-  externalId,
-  createdAt,
-  prospectId,
-]
+const csvRowOf = ({ name, email, externalId, createdAt, prospectId }: Prospect): CsvRow => ({
+  cells: {
+    Name: name,
+    Email: email,
+    'External ID': externalId,
+    'Known since': localTime(createdAt),
+    'Person ID': prospectId,
+  },
+  fields: [],
+})

@@ -3,6 +3,7 @@ import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { activityDetail, pageOf } from './activity-detail.ts'
 import { call, can, download, get, Problem, path, pollOf, type Slice } from './api.ts'
 import { absolute, actions, bdi, card, counted, crumb, facts, h, refill, time } from './dom.ts'
+import { fieldsInLine } from './fields.ts'
 import { type Row, rowsOf } from './follow-logs.ts'
 import { expander, loadMore } from './lists.ts'
 import { type LiveState, liveMark } from './live-mark.ts'
@@ -87,11 +88,11 @@ const timelineOf = (
     return answer.value.nextCursor
   })
   const state = (): LiveState => (hasOlder || list.querySelector('.detail') ? 'held' : 'live')
-  const itemOf = ({ log, excerpt, pageId }: Row): HTMLElement => {
+  const itemOf = ({ log, fields, pageId }: Row): HTMLElement => {
     const line = [
       h('b', bdi(log.type)),
       h('span.muted', ' from ', bdi(log.source), ' · ', time(log.occurredAt)),
-      h('bdi.start.mono', excerpt),
+      h('span.start', fieldsInLine(fields)),
     ]
     const show = async () => {
       const detail = await activityDetail(log.prospectLogId, signal, true)

@@ -5,9 +5,10 @@ import { baseUrl, call, can, get, path, pollOf, type Slice } from './api.ts'
 import { isRefusing, noted } from './attention.ts'
 import { askToDelete, field, hoursField, openForm } from './dialog.ts'
 import { actions, addressOf, bdi, card, crumb, facts, goTo, h, refill, tag, time } from './dom.ts'
+import { payloadShown } from './fields.ts'
 import { liveMark } from './live-mark.ts'
 import { mappingEditor } from './mapping-editor.ts'
-import { gated, idOf, json, toCopy } from './notices.ts'
+import { gated, idOf, toCopy } from './notices.ts'
 import { itemTexts, memberOf } from './raw.ts'
 import { repeat } from './repeat.ts'
 
@@ -149,7 +150,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     refill(
       last,
       h('h2', 'Last activity of this source, ', time(log.createdAt)),
-      json('Payload', payload, h('a.button', { href }, 'Open activity')),
+      payloadShown(payload, h('a.button', { href }, 'Open activity')),
     )
   }
   show()

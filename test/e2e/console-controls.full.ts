@@ -156,3 +156,33 @@ t.test('a double click on a version opens and closes it, and takes no other away
   t.equal(await openers.count(), 3)
   t.strictSame(wrong, [])
 })
+
+t.test('the fields of a payload are shown with their names, and as JSON on demand', { skip }, async (t) => {
+  const { log } = await consoleWindow.scene()
+  const answers = Object.fromEntries(Array.from({ length: 25 }, (_, n) => [`q${n}`, `answer ${n}`]))
+  const payload = {
+    phone: '0171 1',
+    address: { city: 'Berlin' },
+    likes: ['tulips', 'roses'],
+    none: null,
+    answers,
+  }
+  const { prospectLogId, prospectId } = (await log({ email: 'fields@example.com', payload })).body
+  const { page, wrong } = await consoleWindow.open(`activity/${prospectLogId}`)
+  const detail = page.locator('.detail')
+  const fields = detail.locator('dl').first()
+
+  t.match(
+    await fields.innerText(),
+    /phone\s+0171 1\s+address › city\s+Berlin\s+likes\s+tulips, roses\s+answers › q0/,
+  )
+  t.equal(await detail.locator('pre').count(), 0, 'no JSON')
+  await detail.getByRole('button', { name: 'Show 8 more' }).click()
+  t.match(await fields.innerText(), /answers › q24\s+answer 24$/)
+  await detail.getByRole('button', { name: 'Show as JSON' }).click()
+  t.match(await detail.locator('pre').textContent(), '"none": null')
+
+  await page.evaluate(`location.hash = '#/people/${prospectId}'`)
+  await page.locator('.timeline .pair', { hasText: 'phone 0171 1' }).waitFor()
+  t.strictSame(wrong, [])
+})

@@ -1,6 +1,6 @@
 import type { Download, Page } from 'playwright-core'
 import t from 'tap'
-import { noConsole, sharedConsole } from '../support/console.ts'
+import { goTo, noConsole, openConsole, sharedConsole } from '../support/console.ts'
 
 /** Lists that are saved for spreadsheets. */
 
@@ -59,10 +59,35 @@ t.test('a list of activities is saved as a whole, and no cell is a formula', { s
 
   const csv = await savedAsCsv(page)
 
-  t.match(csv, /^\ufeffWhen,Name,Email,Source,Type,Page,Payload,Person\r\n/)
-  const rows = csv.match(/@example\.com,csv,form_submitted,,"\{""n"":/g)
+  t.match(csv, /^\ufeffWhen,Name,Email,Source,Type,Page,Person ID,n\r\n/)
+  const rows = csv.match(/\r\n\d{4}-\d\d-\d\d \d\d:\d\d,[^\n]*@example\.com,csv,form_submitted,,prospect_/g)
   t.equal(rows?.length, ACTIVITIES, 'all slices')
   for (const [n, { cell }] of NAMES.entries()) t.ok(csv.includes(`,${cell},${n}@example.com,`), cell)
+  t.strictSame(wrong, [])
+})
+
+t.test('each field of a payload has a column, and the reader’s language decides how', { skip }, async (t) => {
+  const { browser, server, apiKey, call } = await consoleWindow.scene()
+  const log = (payload: string) => {
+    const members =
+      '"source":"crm","type":"offer","email":"ida@example.com","occurredAt":"2026-06-30T22:30:00Z"'
+    return call('POST', '/v0/prospect_logs', `{${members},"payload":${payload}}`)
+  }
+  await log('{"=first":-5,"price":"none"}')
+  await log(
+    '{"phone":"+49 30 1","zip":"01067","price":14.90,"order":12345678901234567890,"a":{"b":["x","y"]}}',
+  )
+  const german = { key: apiKey, locale: 'de-DE', timezoneId: 'Europe/Berlin' }
+  const { page, wrong } = await openConsole(t, browser, server.url, german)
+  await goTo(page, 'activity?type=offer')
+
+  const csv = await savedAsCsv(page)
+
+  const [heads, newest, oldest] = csv.split('\r\n')
+  t.equal(heads, `\ufeffWhen;Name;Email;Source;Type;Page;Person ID;phone;zip;price;order;a › b;'=first`)
+  t.match(newest, /^2026-07-01 00:30;;ida@example.com;crm;offer;;/)
+  t.match(newest, `;'+49 30 1;'01067;14,90;'12345678901234567890;"x, y";`)
+  t.match(oldest, /;;;none;;;-5$/, 'a negative number is no formula')
   t.strictSame(wrong, [])
 })
 

@@ -116,6 +116,8 @@ t.test(
     await page.getByRole('button', { name: 'Copy payload' }).click()
     await page.getByText('Copied.').first().waitFor()
     t.equal(await page.evaluate('navigator.clipboard.readText()'), HOSTILE, 'byte for byte')
+    await page.getByText('12345678901234567890').first().waitFor()
+    await page.getByRole('button', { name: 'Show as JSON' }).click()
     const shown = (await page.locator('.detail pre').first().textContent()) ?? ''
     t.equal(shown.replaceAll(/\s/g, ''), HOSTILE.replaceAll(/\s/g, ''))
     await page.getByRole('button', { name: 'Copy as curl' }).click()
@@ -163,7 +165,10 @@ t.test('1,000 activities go through the tail, and the page does not grow', { ski
     await answered
     if (sent % 200 === 0) most = Math.max(most, await rows())
   }
-  await page.getByText('"n":999').first().waitFor()
+  await page
+    .locator('.pair', { hasText: /^n 999$/ })
+    .first()
+    .waitFor()
   t.ok((await rows()) > 400 && (await rows()) <= 500, `${await rows()} rows`)
   t.ok(most <= 500)
   t.ok(Number(await page.evaluate('document.querySelectorAll("*").length')) < 10_000)

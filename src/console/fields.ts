@@ -1,0 +1,110 @@
+import { eachChild, endOfValue, skipBlanks } from '../json/raw-json.ts'
+import { actions, bdi, button, type Child, h, refill } from './dom.ts'
+import { code, copy, pretty } from './notices.ts'
+
+/** A value in a payload, with the names on the way to it: `address › city`. */
+export type Field = { readonly path: string; readonly text: string; readonly isNumber: boolean }
+
+/** Values that are nested deeper than this are shown as JSON. */
+const LEVELS_MAX = 6
+const TEXT_LENGTH_MAX = 1_000
+const PATH_LENGTH_MAX = 200
+
+/** The values in a JSON object, in its order, up to a number of them. Numbers keep their digits. Null and blank texts are left out. */
+export const fieldsIn = (
+  json: string,
+  fieldsMax: number,
+  textLengthMax = TEXT_LENGTH_MAX,
+): readonly Field[] => {
+  const fields: Field[] = []
+  const add = (path: string, text: string, isNumber = false): void => {
+    const isCut = text.length > textLengthMax
+    const shown = isCut ? `${text.slice(0, textLengthMax)}…` : text
+    if (text.trim() !== '')
+      fields.push({ path: copyOf(path.slice(0, PATH_LENGTH_MAX)), text: copyOf(shown), isNumber })
+  }
+  /** Returns the end of the value. */
+  const visit = (begin: number, path: string, level: number): number => {
+    const { end } = endOfValue(json, begin)
+    const first = json[begin] ?? ''
+    if (fields.length >= fieldsMax || first === 'n') return end
+    if (first === '"') add(path, JSON.parse(json.slice(begin, end)))
+    else if (first !== '{' && first !== '[') add(path, json.slice(begin, end), first !== 't' && first !== 'f')
+    else if (level > LEVELS_MAX) add(path, json.slice(begin, begin + textLengthMax + 1))
+    else if (first === '[' && isListOfTexts(json, begin)) add(path, listedTexts(json.slice(begin, end)))
+    else
+      eachChild(json, begin, (name, at) => {
+        const label = first === '[' ? `${Number(name) + 1}` : name
+        return visit(at, path === '' ? label : `${path} › ${label}`, level + 1)
+      })
+    return end
+  }
+  visit(skipBlanks(json, 0), '', 0)
+  return fields
+}
+
+/** Whether an array has elements, and neither objects nor arrays among them. */
+const isListOfTexts = (json: string, begin: number): boolean => {
+  let isFlat = true
+  let length = 0
+  eachChild(json, begin, (_, at) => {
+    length++
+    if (json[at] === '{' || json[at] === '[') isFlat = false
+    return endOfValue(json, at).end
+  })
+  return isFlat && length > 0
+}
+
+const listedTexts = (json: string): string => {
+  const texts: string[] = []
+  eachChild(json, 0, (_, begin) => {
+    const { end } = endOfValue(json, begin)
+    const text = json.slice(begin, end)
+    texts.push(text.startsWith('"') ? JSON.parse(text) : text)
+    return end
+  })
+  return texts.join(', ')
+}
+
+/** A substring keeps the whole text in memory, unless it is copied. */
+const copyOf = (text: string): string => new TextDecoder().decode(new TextEncoder().encode(text))
+
+/** The first fields in one line. */
+export const fieldsInLine = (fields: readonly Field[]): Child =>
+  fields.map(({ path, text }) => h('span.pair', h('span.muted', bdi(path)), ' ', bdi(text)))
+
+/** So many fields are shown at first. */
+const SHOWN_MAX = 20
+/** More fields than this are shown only as JSON. */
+const FIELDS_MAX = 500
+
+/** A payload as labels and values, and as JSON on demand. `more`: buttons beside those that copy it. */
+export const payloadShown = (json: string, ...more: readonly Child[]): Child => {
+  const fields = fieldsIn(json, FIELDS_MAX)
+  const list = h('dl.facts', fields.slice(0, SHOWN_MAX).map(pairOf))
+  const rest = fields.slice(SHOWN_MAX)
+  const showRest = button(`Show ${rest.length} more`, () => {
+    list.append(...rest.flatMap(pairOf))
+    showRest.remove()
+    list.querySelectorAll('dd')[SHOWN_MAX]?.scrollIntoView({ block: 'nearest' })
+  })
+  /** Made once it is asked for: it may be long. */
+  const exact = h('div', { hidden: true })
+  const toggle = button('Show as JSON', () => {
+    exact.hidden = !exact.hidden
+    if (!exact.hasChildNodes()) refill(exact, code(pretty(json), 'Payload'))
+    toggle.textContent = exact.hidden ? 'Show as JSON' : 'Hide JSON'
+  })
+  return [
+    fields.length > 0 ? list : h('p.muted', 'Nothing else was sent.'),
+    rest.length > 0 && showRest,
+    exact,
+    actions(
+      toggle,
+      button('Copy payload', () => copy(json)),
+      ...more,
+    ),
+  ]
+}
+
+const pairOf = ({ path, text }: Field) => [h('dt', bdi(path)), h('dd', bdi(text))]
