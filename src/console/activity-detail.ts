@@ -3,7 +3,7 @@ import type { PageGroup } from '../shapes/page-group.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { baseUrl, call, can, get, path, type Slice } from './api.ts'
-import { absolute, addressOf, bdi, button, facts, h, person, refill } from './dom.ts'
+import { addressOf, bdi, button, facts, h, person, refill, time } from './dom.ts'
 import { payloadShown } from './fields.ts'
 import { pageIdIn, type Row } from './follow-logs.ts'
 import { copy, idOf } from './notices.ts'
@@ -110,8 +110,8 @@ export const activityDetail = async (id: string, signal: AbortSignal, isInTimeli
       'Sent as': bdi(sentAs),
       From: [bdi(log.source), ' · ', bdi(log.type)],
       Page: pageOf(pageIdIn(log.payload)),
-      Happened: absolute(log.occurredAt),
-      Arrived: isLate && absolute(log.createdAt),
+      Happened: time(log.occurredAt),
+      Arrived: isLate && time(log.createdAt),
       'Idempotency key': log.idempotencyKey && h('bdi.mono', log.idempotencyKey),
       Id: idOf(log.prospectLogId),
     }),

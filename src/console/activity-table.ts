@@ -129,6 +129,7 @@ export const activityTable = (options: TableOptions) => {
     first: tail.first,
     state,
     size: () => rows.size,
+    logs: () => [...rows.values()].map(({ row }) => row.log),
     oldest: () => idsByAge()[0],
     insert,
     open: (id: string) => rows.get(id)?.opener.click(),

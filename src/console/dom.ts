@@ -163,36 +163,79 @@ export const person = ({ name, email }: { readonly name: string | null; readonly
     ? [h('b', bdi(name || email)), name && email && h('small', bdi(email))]
     : h('b.muted', 'no name yet')
 
-const DAY_MS = 86_400_000
+const LANGUAGE = 'en-GB'
+const CLOCK = { hour: '2-digit', minute: '2-digit' } as const
+const clockFormat = new Intl.DateTimeFormat(LANGUAGE, CLOCK)
+const dateFormat = new Intl.DateTimeFormat(LANGUAGE, { day: 'numeric', month: 'short' })
+const dateOfYearFormat = new Intl.DateTimeFormat(LANGUAGE, {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+})
+const dayOfWeekFormat = new Intl.DateTimeFormat(LANGUAGE, { weekday: 'long', day: 'numeric', month: 'long' })
+const exactFormat = new Intl.DateTimeFormat(LANGUAGE, {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  ...CLOCK,
+  second: '2-digit',
+  timeZoneName: 'short',
+})
+
+/** The exact time, with the reader's time zone. */
+export const absolute = (time: string): string => exactFormat.format(new Date(time))
+
+/** The beginning of a day in the reader's time zone: 0 is today, -1 yesterday. */
+export const startOfDay = (days: number): Date => {
+  const date = new Date()
+  date.setHours(0, 0, 0, 0)
+  date.setDate(date.getDate() + days)
+  return date
+}
+
+const NEAR_DAYS: Readonly<Record<number, string>> = { '-1': 'yesterday', 0: 'today', 1: 'tomorrow' }
+/** `today, 18:24`, or a date and the time. */
+const dayAndClock = (at: string): string => {
+  const date = new Date(at)
+  const days = [-1, 0, 1].find((days) => date >= startOfDay(days) && date < startOfDay(days + 1))
+  const isThisYear = date.getFullYear() === new Date().getFullYear()
+  const format = isThisYear ? dateFormat : dateOfYearFormat
+  const day = days === undefined ? format.format(date) : NEAR_DAYS[days]
+  return `${day}, ${clockFormat.format(date)}`
+}
+
+/** `Monday, 30 November, 09:00`: a time to which a reader looks ahead. */
+export const dayOfWeek = (at: string): string => {
+  const date = new Date(at)
+  return `${dayOfWeekFormat.format(date).replace(/^(\w+) /, '$1, ')}, ${clockFormat.format(date)}`
+}
+
 const UNITS = [
   { ms: 3_600_000, name: 'hour' },
   { ms: 60_000, name: 'minute' },
   { ms: 1_000, name: 'second' },
 ]
-const DATE = { day: 'numeric', month: 'short', year: 'numeric' } as const
-const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'short' } as const
-const dateFormat = new Intl.DateTimeFormat('en-GB', DATE)
-const timeFormat = new Intl.DateTimeFormat('en-GB', { ...DATE, ...CLOCK })
-
-export const absolute = (time: string): string => timeFormat.format(new Date(time))
-
-/** `12 seconds ago`, or a date if that is more than a day ago. */
-const relative = (time: string): string => {
-  const agoMs = Date.now() - Date.parse(time)
-  const distanceMs = Math.abs(agoMs)
-  if (distanceMs >= DAY_MS) return dateFormat.format(new Date(time))
-  const unit = UNITS.find(({ ms }) => distanceMs >= ms)
-  if (unit === undefined) return 'just now'
-  const distance = counted(Math.floor(distanceMs / unit.ms), unit.name)
-  return agoMs < 0 ? `in ${distance}` : `${distance} ago`
+/** `12 seconds ago`, or the day and the time if it was not today. */
+const agoOf = (at: string): string => {
+  const agoMs = Date.now() - Date.parse(at)
+  if (new Date(at) < startOfDay(0)) return dayAndClock(at)
+  const unit = UNITS.find(({ ms }) => agoMs >= ms)
+  return unit === undefined ? 'just now' : `${counted(Math.floor(agoMs / unit.ms), unit.name)} ago`
 }
 
-/** A relative time, which `refreshTimes` updates. Its title is the absolute time. */
-export const time = (at: string) => h('time', { datetime: at, title: absolute(at) }, relative(at))
+const timeElement = (at: string, isAgo: boolean) =>
+  h('time', { datetime: at, title: absolute(at), 'data-ago': isAgo }, isAgo ? agoOf(at) : dayAndClock(at))
 
+/** `today, 18:24`. Its title is the exact time. */
+export const time = (at: string) => timeElement(at, false)
+/** `12 seconds ago`. Its title is the exact time. */
+export const ago = (at: string) => timeElement(at, true)
+
+/** Brings the shown times up to date. */
 export const refreshTimes = (): void => {
   for (const element of document.querySelectorAll('time')) {
-    const text = relative(element.dateTime)
+    const text = element.hasAttribute('data-ago') ? agoOf(element.dateTime) : dayAndClock(element.dateTime)
     if (element.textContent !== text) element.textContent = text
   }
 }

@@ -1,7 +1,7 @@
 import type { Event as FeedEvent } from '../shapes/event.ts'
 import { call, path, type Slice } from './api.ts'
 import { choice } from './dialog.ts'
-import { absolute, card, crumb, facts, goTo, h, type Place, type View, when } from './dom.ts'
+import { card, crumb, facts, goTo, h, type Place, time, type View, when } from './dom.ts'
 import { EVENT_TYPES, wordsOf } from './endpoint-form.ts'
 import { below, expander, loadMore, row, table } from './lists.ts'
 import { liveMark } from './live-mark.ts'
@@ -27,7 +27,7 @@ const detailOf = ({ event, text }: ReadEvent) =>
     'div.detail',
     facts({
       Type: event.type,
-      Happened: absolute(event.createdAt),
+      Happened: time(event.createdAt),
       Sequence: `${event.sequence}`,
       Id: idOf(event.eventId),
       'API key': event.apiKeyId && idOf(event.apiKeyId),

@@ -37,6 +37,9 @@ const VIEWS: Readonly<Record<string, Entry>> = {
 /** The pause before a retry while the server cannot be reached. */
 const RETRY_MS = 3_000
 const EXPIRY_MS = 20_000
+/** A view that is there sooner needs no outline. */
+const OUTLINE_AFTER_MS = 150
+const OUTLINE_LINES = 12
 const app = document.getElementById('app') as HTMLElement
 const main = h('main', { id: 'main', tabindex: -1 })
 
@@ -66,6 +69,8 @@ const show = async (): Promise<void> => {
     link.ariaCurrent = link.dataset['view'] === name ? 'page' : null
   closeMenu()
   document.title = `${title} · ${session.self?.tenantName ?? 'prospect-pages'}`
+  const outline = () => signal.aborted || isShown(place) || main.replaceChildren(outlineOf(title))
+  const outlining = setTimeout(outline, OUTLINE_AFTER_MS)
   try {
     const content = can(scope) ? await (await load()).view(place, signal) : lacking(title, scope)
     if (signal.aborted) return
@@ -73,13 +78,29 @@ const show = async (): Promise<void> => {
     placeFocus(place, fieldName)
   } catch (error) {
     if (!signal.aborted) showFailure(error, name, signal)
+  } finally {
+    clearTimeout(outlining)
   }
 }
 
+/** A view that is still being loaded. */
+const outlineOf = (title: string) => {
+  const line = () => h('p')
+  return h(
+    'div.outline',
+    { role: 'status', 'aria-label': `Loading ${title}` },
+    h('header', h('h1', title)),
+    h('section.card', Array.from({ length: OUTLINE_LINES }, line)),
+  )
+}
+
+const nameOf = ({ view, id, subId }: Place): string => [view, id, subId].join()
+const isShown = (place: Place): boolean => shownPlace === nameOf(place)
+
 /** A new place begins at its top. The same place again keeps the focus on the field of that name. */
-const placeFocus = ({ view, id, subId }: Place, fieldName: string | null): void => {
+const placeFocus = (place: Place, fieldName: string | null): void => {
   const before = shownPlace
-  shownPlace = [view, id, subId].join()
+  shownPlace = nameOf(place)
   if (before !== '' && before !== shownPlace) {
     clearErrors()
     scrollTo(0, 0)
@@ -210,6 +231,7 @@ setInterval(watchExpiry, EXPIRY_MS)
 
 /** Opens the console with a key that was not typed: that of a link, or the one kept in this tab. */
 const enter = async (key: string): Promise<void> => {
+  if (session.self === null) app.replaceChildren(h('div.rail'), h('main', outlineOf('')))
   try {
     // Kept, because the reader of a link never saw its key, so a reload could not ask for it.
     await open(key, true)

@@ -1,7 +1,7 @@
 import type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
 import { activityTable } from './activity-table.ts'
 import { baseUrl, call, can, get, session } from './api.ts'
-import { actions, addressOf, bdi, button, card, counted, h, refill, time, type View } from './dom.ts'
+import { actions, addressOf, ago, bdi, button, card, h, refill, startOfDay, type View } from './dom.ts'
 import type { Row } from './follow-logs.ts'
 import { liveMark } from './live-mark.ts'
 import { notify, toCopy } from './notices.ts'
@@ -19,7 +19,7 @@ const EXAMPLE =
 const curlWith = (key: string): string =>
   `curl -s ${baseUrl()}/v0/prospect_logs -H 'x-api-key: ${key}' \\\n  -H 'content-type: application/json' \\\n  -d '${EXAMPLE}'`
 
-/** Shown until something arrives: a command to paste, or a button. */
+/** Shown until something arrives. */
 const firstSteps = () => {
   const heading = h('h2', 'Send a first activity')
   if (!can('prospect_logs:write'))
@@ -30,56 +30,69 @@ const firstSteps = () => {
   }
   return card(
     heading,
-    h(
-      'p',
-      'Paste this into a terminal and watch the activity arrive here. The copied text contains your key.',
-    ),
-    toCopy(
-      'A call that logs an activity',
-      curlWith(session.key),
-      curlWith(`${session.key.slice(0, KEY_START_LENGTH)}…`),
-    ),
+    h('p', 'Connect a form, a shop or any other source. What it sends appears here as it arrives.'),
     actions(
-      button('Send this activity from here', send),
-      h('a', { href: addressOf(['sources']) }, 'or connect a source'),
+      h('a.button.primary', { href: addressOf(['sources']) }, 'Connect a source'),
+      button('Send an example', send),
+    ),
+    h(
+      'details',
+      h('summary', 'Send it from a program'),
+      h('p', 'Paste this into a terminal. The copied text contains your key.'),
+      toCopy(
+        'A call that logs an activity',
+        curlWith(session.key),
+        curlWith(`${session.key.slice(0, KEY_START_LENGTH)}…`),
+      ),
     ),
   )
 }
 
-/** A sentence about the reader's today and yesterday. Empty if activities are not counted, or not up to now. */
-const todayIn = async (signal: AbortSignal): Promise<string> => {
-  const midnight = new Date().setHours(0, 0, 0, 0)
-  const since = new Date(midnight)
-  since.setDate(since.getDate() - 1)
-  const query = { by: 'hour', since: since.toISOString() }
+type Amounts = { activities: number; people: number }
+/** What arrived today, yesterday, and yesterday up to this time of the day. */
+type Days = { readonly today: Amounts; readonly yesterday: Amounts; readonly yesterdayByNow: Amounts }
+
+/** The numbers of the reader's today and yesterday. Null if activities are not counted, or not up to now. */
+const readDays = async (signal: AbortSignal): Promise<Days | null> => {
+  const query = { by: 'hour', since: startOfDay(-1).toISOString() }
   const found = await get<ProspectLogCounts>('/prospect_log_counts', query, signal).catch(() => null)
-  if (!found?.items.length || Date.now() - Date.parse(found.countedUntil) > LATE_MS) return ''
-  const today = { activities: 0, people: 0 }
-  const yesterday = { activities: 0, people: 0 }
-  for (const { at, count, newProspects } of found.items) {
-    const day = Date.parse(at) < midnight ? yesterday : today
-    day.activities += count
-    day.people += newProspects
+  const countedUntilMs = Date.parse(found?.countedUntil ?? '')
+  if (!found?.items.length || Date.now() - countedUntilMs > LATE_MS) return null
+  const sumOf = (fromMs: number, untilMs: number): Amounts => {
+    const counts = found.items.filter(({ at }) => Date.parse(at) >= fromMs && Date.parse(at) < untilMs)
+    return {
+      activities: counts.reduce((sum, { count }) => sum + count, 0),
+      people: counts.reduce((sum, { newProspects }) => sum + newProspects, 0),
+    }
   }
-  // No new people are shown as nothing instead of 0, because an earlier version did not count them.
-  const todayText = [
-    counted(today.activities, 'activity', 'activities'),
-    today.people > 0 && counted(today.people, 'new person', 'new people'),
-  ]
-  const yesterdayText = [
-    yesterday.activities.toLocaleString('en'),
-    yesterday.people > 0 && yesterday.people.toLocaleString('en'),
-  ]
-  const listed = (texts: readonly (string | false)[]): string => texts.filter(Boolean).join(', ')
-  return `Today ${listed(todayText)}; yesterday ${listed(yesterdayText)}.`
+  const [yesterdayMs, todayMs] = [startOfDay(-1).getTime(), startOfDay(0).getTime()]
+  return {
+    today: sumOf(todayMs, Number.POSITIVE_INFINITY),
+    yesterday: sumOf(yesterdayMs, todayMs),
+    yesterdayByNow: sumOf(yesterdayMs, yesterdayMs + Date.now() - todayMs),
+  }
 }
 
-/** The state of the service, in one sentence, one chart and ten rows. It is shown once all of them are loaded. */
+/** Today's number, with yesterday's below it. */
+const tile = (label: string, member: keyof Amounts, { today, yesterday, yesterdayByNow }: Days) => {
+  const isOver = yesterday[member] === yesterdayByNow[member]
+  const byNow = isOver ? '' : `, ${yesterdayByNow[member].toLocaleString('en')} by this time`
+  return h(
+    'div',
+    h('dt', label),
+    h('dd', h('b', today[member].toLocaleString('en'))),
+    h('dd.muted', `yesterday ${yesterday[member].toLocaleString('en')}${byNow}`),
+  )
+}
+const tilesOf = (days: Days) =>
+  h('dl.tiles', tile('New people today', 'people', days), tile('Activities today', 'activities', days))
+
+/** What arrived today, in two numbers, one chart and ten rows. It is shown once all of them are loaded. */
 export const view: View = async (place, signal) => {
   const mark = liveMark()
   const sentence = h('h1')
   const origin = h('p.lead.muted')
-  const today = h('p.lead')
+  const numbers = h('div')
   const empty = h('div', { hidden: true }, firstSteps())
   const newest = h('section', h('h2.label', 'Newest'))
   const chart = h('div')
@@ -102,8 +115,15 @@ export const view: View = async (place, signal) => {
     addedChart ??= addChart()
     const { createdAt, source, name, email } = row.log
     const who = bdi(name ?? email)
-    refill(sentence, 'Last activity ', time(createdAt))
-    refill(origin, 'from ', h('b', bdi(source)), who && [', by ', h('b', who)])
+    refill(sentence, 'Today')
+    refill(
+      origin,
+      'Last activity ',
+      ago(createdAt),
+      ' from ',
+      h('b', bdi(source)),
+      who && [' by ', h('b', who)],
+    )
   }
   const rows = activityTable({ signal, query: {}, mark, max: NEWEST_MAX, onNewest })
   newest.append(
@@ -114,10 +134,10 @@ export const view: View = async (place, signal) => {
   await rows.first
   const { attentionIn } = await import('./attention.ts')
   const work = async () => {
-    const [needs, counts] = await Promise.all([attentionIn(signal), todayIn(signal)])
+    const [needs, days] = await Promise.all([attentionIn(signal), readDays(signal)])
     refill(attention, needs)
-    refill(today, counts)
+    refill(numbers, days && tilesOf(days))
   }
   await Promise.all([repeat({ signal, ms: ATTENTION_MS, work }), addedChart])
-  return [h('header', h('div', sentence, origin, today), mark), empty, chart, attention, newest]
+  return [h('header', h('div', sentence, origin), mark), empty, numbers, chart, attention, newest]
 }

@@ -3,7 +3,6 @@ import type { PageGroup } from '../shapes/page-group.ts'
 import { baseUrl, call, get, path, type Slice } from './api.ts'
 import { sideBySide } from './diff.ts'
 import {
-  absolute,
   actions,
   bdi,
   button,
@@ -15,6 +14,7 @@ import {
   refill,
   replaceAddress,
   tag,
+  time,
   when,
 } from './dom.ts'
 import { heldResource } from './held-resource.ts'
@@ -183,7 +183,7 @@ const STATE_COLOURS: Readonly<Partial<Record<Version['status'], 'bad' | 'warning
   processing: 'warning',
 }
 const stateOf = ({ versionId, status, publishAt }: Version, { publishedVersion }: PageWithVersion) => {
-  if (publishAt && status === 'scheduled') return [tag('scheduled'), ` ${absolute(publishAt)}`]
+  if (publishAt && status === 'scheduled') return [tag('scheduled'), ' ', time(publishAt)]
   if (publishedVersion?.versionId === versionId) return tag('published', 'ok')
   if (status === 'published') return tag('published before')
   return tag(status, STATE_COLOURS[status])

@@ -2,7 +2,6 @@ import type { Prospect } from '../shapes/prospect.ts'
 import { can, get, type Slice } from './api.ts'
 import { actions, addressOf, button, h, type Place, person, type View, when } from './dom.ts'
 import { row, sliced } from './lists.ts'
-import { idOf } from './notices.ts'
 import { personView } from './person.ts'
 import { erasures, identifierQueries, isPersonId } from './person-dialogs.ts'
 import { type CsvRow, localTime, saveAsCsv } from './save-csv.ts'
@@ -28,7 +27,7 @@ const listView = async (place: Place, signal: AbortSignal) => {
   const none = searched
     ? 'No one whose name, last name or email begins like this, or who has this external id.'
     : 'No people yet. They appear with their first activity.'
-  const list = await sliced(['Who', 'Known since', 'Id'], load, rowOf, none)
+  const list = await sliced(['Who', 'Known since'], load, rowOf, none)
   list.append(cutNote)
   const save = () =>
     saveAsCsv('people', async (cursor) => {
@@ -89,12 +88,11 @@ const firstFound = async (
   return slice
 }
 
-const rowOf = (prospect: Prospect) =>
-  row(
-    h('a.who', { href: addressOf(['people', prospect.prospectId]), 'data-row': true }, person(prospect)),
-    when(prospect.createdAt),
-    idOf(prospect.prospectId),
-  )
+/** A person without an email is known by the external id. */
+const rowOf = ({ prospectId, name, email, externalId, createdAt }: Prospect) => {
+  const who = person({ name, email: email ?? externalId })
+  return row(h('a.who', { href: addressOf(['people', prospectId]), 'data-row': true }, who), when(createdAt))
+}
 
 const csvRowOf = ({ name, email, externalId, createdAt, prospectId }: Prospect): CsvRow => ({
   cells: {

@@ -3,9 +3,8 @@ import type { Prospect } from '../shapes/prospect.ts'
 import { forgetPeople } from './activity-detail.ts'
 import { call, can, get, path, type Slice } from './api.ts'
 import { field, openForm } from './dialog.ts'
-import { absolute, addressOf, button, card, counted, crumb, goTo, h, refill, tag, when } from './dom.ts'
+import { addressOf, button, card, counted, crumb, goTo, h, refill, tag, time, when } from './dom.ts'
 import { row, table } from './lists.ts'
-import { idOf } from './notices.ts'
 import { repeat } from './repeat.ts'
 
 /** Corrects who a person is. */
@@ -145,7 +144,7 @@ const readErasures = async (signal: AbortSignal): Promise<readonly Erasure[]> =>
   (await get<Slice<Erasure>>('/erasures', { limit: 100 }, signal)).items
 
 const erasureTable = (shown: readonly Erasure[]) =>
-  table(['State', 'Requested', 'Erased', 'New activities', 'Id'], shown.map(erasureRow))
+  table(['State', 'Requested', 'Erased', 'New activities'], shown.map(erasureRow))
 
 const erasureRow = (erasure: Erasure): HTMLElement => {
   const { erasureId, status, waitingFor, blockedUntil, requestedAt, logsErased, formerlyOf, stillLeadsTo } =
@@ -164,9 +163,8 @@ const erasureRow = (erasure: Erasure): HTMLElement => {
       peopleIn('Formerly had by ', formerlyOf),
     ],
     isBlocked
-      ? [`refused until ${absolute(blockedUntil)} `, button('Lift the block', unblock, { class: 'link' })]
+      ? ['refused until ', time(blockedUntil), ' ', button('Lift the block', unblock, { class: 'link' })]
       : 'accepted',
-    idOf(erasureId),
   )
   return element
 }

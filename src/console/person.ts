@@ -2,7 +2,7 @@ import type { Prospect, ProspectWithIdentifiers } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { activityDetail, pageOf } from './activity-detail.ts'
 import { call, can, download, get, Problem, path, pollOf, type Slice } from './api.ts'
-import { absolute, actions, bdi, card, counted, crumb, facts, h, refill, time } from './dom.ts'
+import { actions, bdi, card, counted, crumb, facts, h, refill, time } from './dom.ts'
 import { fieldsInLine } from './fields.ts'
 import { type Row, rowsOf } from './follow-logs.ts'
 import { expander, loadMore } from './lists.ts'
@@ -64,7 +64,7 @@ const factsOf = (prospect: ProspectWithIdentifiers) => {
     'Other external ids': listed(prospect.otherExternalIds),
     'Former external ids': listed(prospect.formerExternalIds),
     Name: bdi(name),
-    Since: absolute(createdAt),
+    Since: time(createdAt),
     Changed: updatedAt !== createdAt && time(updatedAt),
     Id: idOf(prospectId),
   })

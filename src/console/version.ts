@@ -1,5 +1,5 @@
 import type { PageWithVersion, VersionWithContent } from '../shapes/page.ts'
-import { absolute, bdi, type Child, facts, h } from './dom.ts'
+import { bdi, type Child, facts, h, time } from './dom.ts'
 import { idOf, json, pretty } from './notices.ts'
 import { memberOf } from './raw.ts'
 
@@ -21,19 +21,20 @@ export const readersOf = ({ publishedVersion, latestVersion, unpublishAt }: Page
     failed: 'failed',
     ready: 'is ready',
     published: 'is not shown',
-    scheduled: publishAt ? `goes live on ${absolute(publishAt)}` : 'is scheduled',
+    scheduled: publishAt ? ['goes live ', time(publishAt)] : 'is scheduled',
   }
   const isNewer = versionNumber > (publishedVersion?.versionNumber ?? 0)
   if (!publishedVersion) {
-    const latest = isNewer && `; version ${versionNumber} ${states[status]}`
+    const latest = isNewer && [`; version ${versionNumber} `, states[status]]
     return [status === 'published' ? 'Unpublished: readers get nothing' : 'Not live', latest, '.']
   }
   return [
     'Readers get ',
     h('b', `version ${publishedVersion.versionNumber}`),
-    ` since ${absolute(publishedVersion.publishedAt)}`,
-    unpublishAt && `, until ${absolute(unpublishAt)}`,
-    isNewer && `; version ${versionNumber} is newer and ${states[status]}`,
+    ' since ',
+    time(publishedVersion.publishedAt),
+    unpublishAt && [', until ', time(unpublishAt)],
+    isNewer && [`; version ${versionNumber} is newer and `, states[status]],
     '.',
   ]
 }
@@ -49,9 +50,9 @@ export const versionDetail = (read: ReadVersion) => {
     facts({
       About: bdi(supplementaryContext),
       [failure]: failureReason && h('span.bad', failureReason),
-      Published: publishedAt && absolute(publishedAt),
-      'Will be published': publishAt && absolute(publishAt),
-      Until: unpublishAt && absolute(unpublishAt),
+      Published: publishedAt && time(publishedAt),
+      'Will be published': publishAt && time(publishAt),
+      Until: unpublishAt && time(unpublishAt),
       Id: idOf(versionId),
     }),
     content === 'null' ? h('p.muted', 'No content.') : json('Content', content),

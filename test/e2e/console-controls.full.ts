@@ -186,3 +186,35 @@ t.test('the fields of a payload are shown with their names, and as JSON on deman
   await page.locator('.timeline .pair', { hasText: 'phone 0171 1' }).waitFor()
   t.strictSame(wrong, [])
 })
+
+t.test('activities are filtered by presets of time and by sources to choose from', { skip }, async (t) => {
+  const { log } = await consoleWindow.scene()
+  await log({ source: 'tulips', type: 'form_submitted', email: 'tulip@example.com' })
+  await log({ source: 'roses', type: 'page_viewed', email: 'rose@example.com' })
+  const { page, wrong } = await consoleWindow.open('activity')
+  const rows = page.locator('table.activities > tbody > tr')
+
+  await page.getByLabel('Source', { exact: true }).selectOption('tulips')
+  await until('only that source is shown', async () => (await rows.count()) === 1)
+  t.strictSame(await page.getByLabel('Type', { exact: true }).locator('option').allTextContents(), [
+    'all types',
+    'form_submitted',
+  ])
+  await page.getByLabel('Time', { exact: true }).selectOption('Yesterday')
+  await page.getByText('No activity fits these filters.').waitFor()
+  t.match(page.url(), /span=yesterday/)
+  await page.getByRole('button', { name: 'Show any time' }).click()
+  await until('it is shown again', async () => (await rows.count()) === 1)
+  await page.getByRole('button', { name: 'Show all sources' }).click()
+  await page.getByText('rose@example.com').waitFor()
+  t.strictSame(wrong, [])
+})
+
+t.test('times are days and hours, with the exact time on demand', { skip }, async (t) => {
+  const { log } = await consoleWindow.scene()
+  await log({ email: 'when@example.com' })
+  const { page } = await consoleWindow.open('activity')
+  const when = page.locator('tr', { hasText: 'when@example.com' }).locator('time').first()
+  t.match(await when.textContent(), /^today, \d\d:\d\d$/)
+  t.match(await when.getAttribute('title'), /^\w+, \d+ \w+ \d{4} at \d\d:\d\d:\d\d UTC$/)
+})

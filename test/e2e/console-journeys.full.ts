@@ -63,7 +63,7 @@ const newHook = async (source: string) => {
 t.test('the first activity is sent, opened and read', { skip }, async (t) => {
   const { page, wrong, shows } = await consoleWindow.open('now')
   await shows('Nothing has arrived yet')
-  await pressOn(page, 'Send this activity from here')
+  await pressOn(page, 'Send an example')
   await shows('Last activity')
 
   await go(page, 'a')

@@ -172,7 +172,7 @@ t.test('a revoked key is asked for again, and leads back to the same place', { s
   await signIn(page, apiKey)
   await isSignedIn(page)
   t.match(page.url(), /#\/activity\?source=crm$/)
-  t.equal(await page.getByLabel('Source').inputValue(), 'crm')
+  t.equal(await page.locator('[name=source]').inputValue(), 'crm')
 })
 
 t.test('a server that is away is waited for', { skip }, async (t) => {

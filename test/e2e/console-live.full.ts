@@ -169,3 +169,43 @@ t.test('nothing is requested while a list is paused or its window is hidden', { 
   await until('the list is requested again', () => requests > 0)
   t.strictSame(wrong, [])
 })
+
+t.test('today’s people and activities are beside those of yesterday', { skip }, async (t) => {
+  const { page, log, shows } = await consoleWindow.open('now')
+  await log({ email: 'counted@example.com' })
+  const at = (hours: number) => {
+    const date = new Date()
+    date.setHours(hours, 0, 0, 0)
+    return date.toISOString()
+  }
+  const countOf = (hours: number, count: number, newProspects: number) => {
+    return { at: at(hours), source: 'crm', type: 'webhook', count, newProspects }
+  }
+  const items = [countOf(-24, 30, 10), countOf(-1, 1_170, 32), countOf(0, 1_234, 5)]
+  await page.route('**/prospect_log_counts?by=hour*', (route) =>
+    route.fulfill({ json: { items, countedUntil: new Date().toISOString() } }),
+  )
+  await consoleWindow.open('activity')
+  await consoleWindow.open('now')
+  await shows('Activities today')
+
+  const text = await page.locator('.tiles').innerText()
+  t.match(text, /New people today\s+5\s+yesterday 42/)
+  t.match(text, /Activities today\s+1,234\s+yesterday 1,200/)
+})
+
+t.test('a view that takes long is outlined until it is there', { skip }, async (t) => {
+  const { page } = await consoleWindow.open('now')
+  const released = Promise.withResolvers<void>()
+  await page.route('**/prospects?**', async (route) => {
+    await released.promise
+    await route.continue().catch(() => {})
+  })
+  await page.evaluate(`location.hash = '#/people'`)
+
+  await page.locator('.outline h1', { hasText: 'People' }).waitFor()
+
+  released.resolve()
+  await page.locator('main .view h1', { hasText: 'People' }).waitFor()
+  t.equal(await page.locator('.outline').count(), 0)
+})
