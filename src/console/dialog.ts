@@ -6,7 +6,8 @@ type Values = Readonly<Record<string, string>>
 type FormOptions = {
   readonly title: string
   readonly body: readonly Child[]
-  readonly action: string
+  /** The text of the button that sends the form. */
+  readonly action: Child
   readonly isDanger?: boolean
   /** The title of the result, if `run` returns one. */
   readonly done?: string
@@ -78,7 +79,7 @@ export const openForm = ({ title, body, action, isDanger = false, done = title, 
   )
   const dialog: HTMLDialogElement = h('dialog', { 'aria-labelledby': 'dialog-title' }, form)
   openDialog(dialog)
-  form.querySelector<HTMLElement>('input, select, textarea')?.focus()
+  form.querySelector<HTMLElement>(':is(input, select, textarea):enabled')?.focus()
 }
 
 /** Asks for a confirmation before something is deleted. */

@@ -8,6 +8,7 @@ import {
   button,
   card,
   crumb,
+  dayOfWeek,
   facts,
   h,
   type Place,
@@ -20,9 +21,9 @@ import {
 import { heldResource } from './held-resource.ts'
 import { below, expander, loadMore, row, table } from './lists.ts'
 import { gated, idOf, notify } from './notices.ts'
-import { createVersion, deletePage, publishLater, renamePage } from './page-dialogs.ts'
+import { deletePage, editPage, isDraft, publishLater, publishNow, renamePage } from './page-dialogs.ts'
 import { repeat } from './repeat.ts'
-import { linesOfVersion, readersOf, versionDetail } from './version.ts'
+import { linesOfVersion, plansOf, readersOf, versionDetail } from './version.ts'
 
 const COLUMNS = ['Version', 'State', 'Name', 'Created', '']
 
@@ -35,7 +36,9 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   await page.read(signal)
   const heading = h('div')
   const buttons = actions()
+  const plans = h('div.plans.warning')
   const about = h('div')
+  const isActive = () => group.value.status === 'active'
   const list = table(COLUMNS, [])
   const comparison = h('section')
   let versions: readonly Version[] = []
@@ -44,7 +47,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   let isCurrent = false
 
   const readVersions = (cursor?: string) =>
-    get<Slice<Version>>(`${url}/versions`, { limit: 50, cursor }, signal)
+    get<Slice<Version>>(`${url}/versions`, { limit: 100, cursor }, signal)
   const older = loadMore(async (cursor) => {
     const slice = await readVersions(cursor)
     versions = [...versions, ...slice.items]
@@ -74,16 +77,28 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     await Promise.all([page.read(), loadVersions()])
     show()
   }
-  const publish = async ({ versionId, versionNumber }: Version) => {
-    await hold()('POST', path`/versions/${versionId}/publish`)
-    notify(`Readers get version ${versionNumber} now.`)
-    await refresh()
+  const publish = (version: Version) => {
+    const change = hold()
+    const { versionId, versionNumber } = version
+    return publishNow(version, { versions, cancel: unschedule }, async () => {
+      await change('POST', path`/versions/${versionId}/publish`)
+      notify(`Readers get version ${versionNumber} now.`)
+      await refresh()
+    })
   }
-  const unschedule = async ({ versionId, versionNumber }: Version) => {
+  /** Returns the versions without this schedule. */
+  const unschedule = async ({ versionId, versionNumber }: Version): Promise<readonly Version[]> => {
     await call('POST', `${url}${path`/versions/${versionId}/unschedule`}`)
     notify(`Version ${versionNumber} is no longer scheduled.`)
     await refresh()
+    return versions
   }
+  const keepPublished = async () => {
+    await hold()('PATCH', '', { unpublishAt: null })
+    notify('The page stays published.')
+    await refresh()
+  }
+  const edit = () => editPage({ url, page: page.value, versions, cancel: unschedule, done: refresh })
   const unpublish = async () => {
     await hold()('POST', '/unpublish')
     notify('Unpublished. Publish a version to show the page again.')
@@ -107,15 +122,16 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     const current = page.value.publishedVersion
     const isShown = current?.versionId === versionId
     const comparedId = current && !isShown ? current.versionId : previous?.versionId
-    const isPublishable =
-      group.value.status === 'active' && !isShown && ['ready', 'published', 'scheduled'].includes(status)
+    const isPublishable = isActive() && !isShown && ['ready', 'published', 'scheduled'].includes(status)
     const verb = versionNumber < (current?.versionNumber ?? 0) ? 'Roll back' : 'Publish'
     const link = (text: string, run: () => unknown) => gated('pages:write', text, run, { class: 'link' })
+    const isNewest = versionId === versions[0]?.versionId
     const links = [
+      isNewest && isDraft(version) && isActive() && link('Edit', edit),
       comparedId && button('Compare', () => compare(comparedId, versionId), { class: 'link' }),
       isPublishable && link(verb, () => publish(version)),
       isPublishable && link('Later…', () => publishLater(version, hold(), refresh)),
-      status === 'scheduled' && link('Unschedule', () => unschedule(version)),
+      status === 'scheduled' && link('Cancel', () => unschedule(version)),
     ]
     return links.filter((link) => link instanceof Node)
   }
@@ -125,7 +141,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     const links = linksOf(version, versions[i + 1]).map((link, i) => (i === 0 ? link : [' · ', link]))
     const element = row(
       h('b', expander(`Version ${versionNumber}`, showDetail)),
-      stateOf(version, page.value),
+      stateOf(version, page.value, versions[0]),
       bdi(computedName),
       when(createdAt),
       h('td.end', links),
@@ -134,24 +150,35 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   }
 
   const show = (): void => {
-    const isActive = group.value.status === 'active'
+    const { unpublishAt } = page.value
     refill(
       heading,
       h('h1', bdi(page.value.effectiveName)),
       h('p.lead.muted', readersOf(page.value)),
-      !isActive && h('p.warning', 'The group is archived: versions cannot be created or published.'),
+      !isActive() && h('p.warning', 'The group is archived: versions cannot be created or published.'),
     )
-    const create = () => createVersion(url, versions[0]?.versionId, refresh)
+    const isPublished = page.value.publishedVersion !== null
+    refill(
+      plans,
+      plansOf(versions, isPublished ? 'this' : null, unschedule),
+      unpublishAt && [
+        h(
+          'p',
+          `On ${dayOfWeek(unpublishAt)}, the page is unpublished. `,
+          button('Cancel it', keepPublished, { class: 'link' }),
+        ),
+      ],
+    )
     refill(
       buttons,
       gated('pages:write', 'Rename…', () => renamePage(page.value, hold())),
       page.value.publishedVersion && gated('pages:write', 'Unpublish', unpublish),
       gated('pages:write', 'Delete…', () => deletePage(page.value, hold()), { class: 'danger' }),
-      isActive && gated('pages:write', 'New version', create, { class: 'primary' }),
+      isActive() && gated('pages:write', 'Edit page', edit, { class: 'primary' }),
     )
     refill(about, factsOf(page.value, url))
     // The rows change only if the versions do, so that open rows stay open.
-    const state = JSON.stringify([versions, page.value.publishedVersion?.versionId, isActive])
+    const state = JSON.stringify([versions, page.value.publishedVersion?.versionId, isActive()])
     if (list.dataset['state'] !== state) refill(list.tBodies[0] as HTMLElement, versions.map(rowOf))
     list.dataset['state'] = state
   }
@@ -172,6 +199,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   void repeat({ signal, work })
   return [
     h('header', crumb(bdi(group.value.title), 'pages', groupId), heading, buttons),
+    plans,
     card(about),
     card(list, older.element),
     comparison,
@@ -182,10 +210,12 @@ const STATE_COLOURS: Readonly<Partial<Record<Version['status'], 'bad' | 'warning
   failed: 'bad',
   processing: 'warning',
 }
-const stateOf = ({ versionId, status, publishAt }: Version, { publishedVersion }: PageWithVersion) => {
+const stateOf = (version: Version, { publishedVersion }: PageWithVersion, newest: Version | undefined) => {
+  const { versionId, status, publishAt } = version
   if (publishAt && status === 'scheduled') return [tag('scheduled'), ' ', time(publishAt)]
   if (publishedVersion?.versionId === versionId) return tag('published', 'ok')
   if (status === 'published') return tag('published before')
+  if (status === 'ready') return tag(version === newest ? 'draft' : 'earlier draft')
   return tag(status, STATE_COLOURS[status])
 }
 
@@ -195,7 +225,7 @@ const factsOf = (page: PageWithVersion, url: string) => {
   const failure = status === 'failed' ? 'Newest version failed' : 'Newest version not published'
   return facts({
     About: bdi(supplementaryContext),
-    'Given name': bdi(customName),
+    Name: bdi(customName),
     'Generated name': customName && bdi(computedName),
     [failure]: failureReason && h('span.bad', failureReason),
     Id: idOf(pageId),

@@ -1,5 +1,5 @@
-import type { PageWithVersion, VersionWithContent } from '../shapes/page.ts'
-import { bdi, type Child, facts, h, time } from './dom.ts'
+import type { PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
+import { bdi, button, type Child, dayOfWeek, facts, h, time } from './dom.ts'
 import { idOf, json, pretty } from './notices.ts'
 import { memberOf } from './raw.ts'
 
@@ -19,7 +19,7 @@ export const readersOf = ({ publishedVersion, latestVersion, unpublishAt }: Page
   const states = {
     processing: 'is being processed',
     failed: 'failed',
-    ready: 'is ready',
+    ready: 'is a draft',
     published: 'is not shown',
     scheduled: publishAt ? ['goes live ', time(publishAt)] : 'is scheduled',
   }
@@ -37,6 +37,32 @@ export const readersOf = ({ publishedVersion, latestVersion, unpublishAt }: Page
     isNewer && [`; version ${versionNumber} is newer and `, states[status]],
     '.',
   ]
+}
+
+/**
+ * What is scheduled, the earliest first: a sentence for each version, with a button that cancels it. `replaced`: what readers
+ * get until then, or null for nothing.
+ */
+export const plansOf = (
+  versions: readonly Version[],
+  replaced: string | null,
+  cancel: (version: Version) => unknown,
+): Child => {
+  const scheduled = versions.filter(({ status, publishAt }) => status === 'scheduled' && publishAt)
+  const ordered = scheduled.toSorted((a, b) => (a.publishAt ?? '').localeCompare(b.publishAt ?? ''))
+  return ordered.map((version) => {
+    const { versionNumber, publishAt, unpublishAt } = version
+    return h(
+      'p',
+      `On ${dayOfWeek(publishAt ?? '')}, version ${versionNumber} ${replaced === null ? 'is published' : `replaces ${replaced}`}`,
+      unpublishAt && `, until ${dayOfWeek(unpublishAt)}`,
+      '. ',
+      button('Cancel it', () => cancel(version), {
+        class: 'link',
+        'aria-label': `Cancel it: version ${versionNumber}`,
+      }),
+    )
+  })
 }
 
 /** All fields of a version. */

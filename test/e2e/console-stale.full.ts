@@ -75,7 +75,7 @@ t.test('a version that is published by hand is no longer shown as scheduled', { 
   await shows('Readers get version 2 now.')
   await second.getByText('published', { exact: true }).waitFor()
   t.equal(await second.getByText('scheduled').count(), 0)
-  t.equal(await page.getByRole('button', { name: 'Unschedule' }).count(), 0)
+  t.equal(await page.getByRole('button', { name: 'Cancel it' }).count(), 0)
 })
 
 t.test('a version that another one replaced is shown as published before', { skip }, async (t) => {
@@ -207,7 +207,7 @@ t.test(
     await page.getByRole('button', { name: 'Publish', exact: true }).focus()
 
     await call('POST', `${path}/versions`, { content: { a: 3 }, publish: false })
-    await shows('version 3 is newer and is ready')
+    await shows('version 3 is newer and is a draft')
     await page.keyboard.press('Enter')
 
     await shows('Readers get version 2 now.')
@@ -265,21 +265,21 @@ t.test('a change is reported as made even if the page cannot be read right after
   t.equal(await page.getByText('The database is busy.').count(), 0)
 })
 
-t.test('a page offers no new version while its group is archived', { skip }, async (t) => {
+t.test('a page cannot be edited while its group is archived', { skip }, async (t) => {
   const { call } = await consoleWindow.scene()
   const { pageGroupId } = (await call('POST', '/v0/page_groups', { name: 'a', title: 'A' })).body
   const groupPath = `/v0/page_groups/${pageGroupId}`
   const { pageId } = (await call('POST', `${groupPath}/pages`, {})).body
   const { page, shows } = await consoleWindow.open(`pages/${pageGroupId}/${pageId}`)
-  const newVersion = page.getByRole('button', { name: 'New version' })
-  await newVersion.waitFor()
+  const edit = page.getByRole('button', { name: 'Edit page' })
+  await edit.waitFor()
 
   await call('PATCH', groupPath, { status: 'archived' })
   await shows('The group is archived')
-  t.equal(await newVersion.count(), 0)
+  t.equal(await edit.count(), 0)
 
   await call('PATCH', groupPath, { status: 'active' })
-  await newVersion.waitFor()
+  await edit.waitFor()
 })
 
 t.test('a chart that cannot be read says why', { skip }, async (t) => {

@@ -267,7 +267,7 @@ t.test('nothing in a dialog lies outside of it, at any width', { skip }, async (
     ['pages', 'New group', async () => {}],
     [`pages/${groupId}`, 'New page', async () => {}],
     [`pages/${groupId}`, 'Edit…', async () => {}],
-    [`pages/${groupId}/${pageId}`, 'New version', async () => {}],
+    [`pages/${groupId}/${pageId}`, 'Edit page', async () => {}],
     [`pages/${groupId}/${pageId}`, 'Rename…', async () => {}],
     [`pages/${groupId}/${pageId}`, 'Delete…', async () => {}],
     [`people/${prospectId}`, 'Correct…', async () => {}],
