@@ -1,11 +1,10 @@
-import type { Page } from '../shapes/page.ts'
-import type { PageGroup } from '../shapes/page-group.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
-import { baseUrl, call, can, get, path, type Slice } from './api.ts'
+import { baseUrl, call, can, get, path } from './api.ts'
 import { addressOf, bdi, button, facts, h, person, refill, time } from './dom.ts'
 import { payloadShown } from './fields.ts'
 import { pageIdIn, type Row } from './follow-logs.ts'
+import { pageOf } from './known-pages.ts'
 import { copy, idOf } from './notices.ts'
 import { memberOf, withExact } from './raw.ts'
 
@@ -41,45 +40,6 @@ export const whoDid = ({ prospectId, name, email }: Log, signal: AbortSignal) =>
   if (!name && !email && can('prospects:read'))
     void personBy(prospectId, signal).then((found) => found && refill(who, person(found)))
   return who
-}
-
-/** Maximum number of page groups whose pages are shown by name. */
-const GROUPS_MAX = 20
-/** Minimum time between two reads of all pages, which an unknown id causes. */
-const FRESH_MS = 60_000
-let pages: Promise<ReadonlyMap<string, Page>> = Promise.resolve(new Map())
-let pagesReadMs = 0
-
-const readPages = async (): Promise<ReadonlyMap<string, Page>> => {
-  const { items } = await get<Slice<PageGroup>>('/page_groups', { limit: GROUPS_MAX })
-  const ofGroup = ({ pageGroupId }: PageGroup) =>
-    get<Slice<Page>>(path`/page_groups/${pageGroupId}/pages`, { limit: 100 })
-  const lists = await Promise.all(items.map(ofGroup))
-  return new Map(lists.flatMap(({ items }) => items).map((page) => [page.pageId, page]))
-}
-
-/** The page that an activity names, if the tenant has it. */
-export const pageBy = async (id: string | undefined): Promise<Page | undefined> => {
-  if (!id || !can('pages:read') || !can('page_groups:read')) return
-  const known = (await pages).get(id)
-  if (known) return known
-  if (Date.now() - pagesReadMs >= FRESH_MS) {
-    pagesReadMs = Date.now()
-    pages = readPages().catch(() => new Map())
-  }
-  return (await pages).get(id)
-}
-
-/** A link to the page of an activity, with its name. */
-export const pageOf = (id: string | undefined) => {
-  if (id === undefined) return
-  const place = h('span.page')
-  void pageBy(id).then((page) => {
-    if (!page) return
-    const href = addressOf(['pages', page.pageGroupId, page.pageId])
-    refill(place, h('a', { href }, bdi(page.effectiveName)))
-  })
-  return place
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`

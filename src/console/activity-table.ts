@@ -1,7 +1,8 @@
-import { activityDetail, pageOf, whoDid } from './activity-detail.ts'
+import { activityDetail, whoDid } from './activity-detail.ts'
 import { bdi, button, h, when } from './dom.ts'
 import { fieldsInLine } from './fields.ts'
 import { followLogs, type Restart, type Row, SLICE_LENGTH } from './follow-logs.ts'
+import { pageOf } from './known-pages.ts'
 import { below, expander, row as rowWith, table } from './lists.ts'
 import type { LiveState, liveMark } from './live-mark.ts'
 

@@ -1,5 +1,5 @@
 import { type Attributes, actions, button, type Child, h } from './dom.ts'
-import { errorOf, showError } from './notices.ts'
+import { errorOf, openDialog, showError } from './notices.ts'
 
 /** The values of a form's fields by name. */
 type Values = Readonly<Record<string, string>>
@@ -19,25 +19,6 @@ type FormOptions = {
 export const valuesIn = (form: HTMLFormElement): Values => {
   const data = new FormData(form)
   return Object.fromEntries([...new Set(data.keys())].map((name) => [name, data.getAll(name).join(' ')]))
-}
-
-/**
- * Opens a dialog. When it closes, the browser returns the focus. If the focused control was replaced in the meantime, the
- * button with the same text gets the focus.
- */
-export const openDialog = (dialog: HTMLDialogElement): void => {
-  const focused = document.activeElement as HTMLElement | null
-  dialog.addEventListener('close', () => {
-    document.body.append(document.getElementById('notices') as HTMLElement)
-    dialog.remove()
-    if (focused?.isConnected) return
-    const main = document.getElementById('main')
-    const buttons = [...(main?.querySelectorAll('button') ?? [])]
-    const replacement = buttons.find(({ textContent }) => textContent === focused?.textContent)
-    ;(replacement ?? main)?.focus({ preventScroll: true })
-  })
-  document.body.append(dialog)
-  dialog.showModal()
 }
 
 /** Opens a form in a dialog. */

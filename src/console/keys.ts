@@ -1,8 +1,9 @@
 import { session } from './api.ts'
-import { button, closeMenu, facts, goTo, h } from './dom.ts'
+import { button, closeMenu, facts, h } from './dom.ts'
+import { openDialog } from './notices.ts'
 
 const HELP: Readonly<Record<string, string>> = {
-  '/': 'find a person',
+  '/': 'find a person, a page, a source or a view',
   'j k': 'next and previous row',
   Enter: 'open a row',
   Esc: 'close it',
@@ -48,19 +49,35 @@ const runCommand = (key: string): boolean => {
   const link = isAfterGo ? viewLinks()[VIEW_KEYS.indexOf(key)] : undefined
   goPressedMs = key === 'g' && !link ? Date.now() : 0
   if (link) link.click()
-  else if (key === '/') findPerson()
-  else if (key === '?') void showHelp()
+  else if (key === '/') find()
+  else if (key === '?') showHelp()
   else if (key === 'j') focusRow(1)
   else if (key === 'k') focusRow(-1)
   else return false
   return true
 }
 
-/** Focuses the search for people, from any view. */
-const findPerson = (): void => {
-  const field = mainNow().querySelector<HTMLElement>('[name=q]')
-  if (field) field.focus()
-  else goTo(['people'], { find: '1' })
+const FIND = 'Find a person, a page, a source or a view'
+/** Opens the search at once, so that nothing typed is lost while the rest of it is loaded, Enter included. */
+export const find = (): void => {
+  const field = h('input', { placeholder: FIND, 'aria-label': FIND, autocomplete: 'off' })
+  const found = h('div')
+  const dialog: HTMLDialogElement = h('dialog.finder', { 'aria-label': 'Find' }, field, found)
+  openDialog(dialog)
+  field.focus()
+  const loading = new AbortController()
+  let isEntered = false
+  const onkeydown = ({ key }: KeyboardEvent): void => {
+    if (key === 'Enter') isEntered = true
+  }
+  field.addEventListener('keydown', onkeydown, { signal: loading.signal })
+  const load = async (): Promise<void> => {
+    const { finderFor } = await import('./finder.ts')
+    loading.abort()
+    found.append(finderFor(field, () => dialog.close()))
+    if (isEntered) field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }))
+  }
+  void load()
 }
 
 /** Focuses the next or previous row. Without a focused row, both keys focus the first. */
@@ -70,9 +87,7 @@ const focusRow = (step: 1 | -1): void => {
   rows[Math.max(Math.min(index, rows.length - 1), 0)]?.focus()
 }
 
-export const showHelp = async () => {
-  // Loaded here because the sign-in, which loads this file, needs no dialog.
-  const { openDialog } = await import('./dialog.ts')
+export const showHelp = (): void => {
   const goKeys = viewLinks().map((link, i) => [`g ${VIEW_KEYS[i]}`, link.querySelector('span')?.textContent])
   const dialog: HTMLDialogElement = h(
     'dialog',

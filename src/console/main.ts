@@ -11,8 +11,8 @@ import {
   refreshTimes,
   type View,
 } from './dom.ts'
-import { onKey, showHelp } from './keys.ts'
-import { clearErrors, lacking, showError, watchExpiry } from './notices.ts'
+import { find, onKey, showHelp } from './keys.ts'
+import { clearErrors, lacking, openDialog, showError, watchExpiry } from './notices.ts'
 
 /** The key of a link, which is removed from the address before anything else happens. */
 const takeLinkKey = (): string | undefined => {
@@ -142,6 +142,9 @@ const showShell = (): void => {
   const rail = h(
     'div.rail',
     h('div.brand', h('b', bdi(session.self?.tenantName)), h('small', 'prospect-pages')),
+    button([icon('find'), h('span', 'Find'), h('kbd', { 'aria-hidden': 'true' }, '/')], find, {
+      class: 'find',
+    }),
     menu,
     h('nav', { 'aria-label': 'Views' }, links),
     keyBox(),
@@ -196,7 +199,6 @@ const open = async (key: string, isKept: boolean): Promise<void> => {
 
 /** Asks for a key in a dialog above the open one, whose typed input stays. */
 const signInAbove = async (why: string): Promise<void> => {
-  const { openDialog } = await import('./dialog.ts')
   const { signInForm } = await import('./sign-in.ts')
   const form = signInForm(why, async (key, isKept) => {
     await session.open(key, isKept)

@@ -9,6 +9,25 @@ const noticesNow = (): HTMLElement => {
   return notices
 }
 
+/**
+ * Opens a dialog. When it closes, the browser returns the focus. If the focused control was replaced in the meantime, the
+ * button with the same text gets the focus.
+ */
+export const openDialog = (dialog: HTMLDialogElement): void => {
+  const focused = document.activeElement as HTMLElement | null
+  dialog.addEventListener('close', () => {
+    document.body.append(document.getElementById('notices') as HTMLElement)
+    dialog.remove()
+    if (focused?.isConnected) return
+    const main = document.getElementById('main')
+    const buttons = [...(main?.querySelectorAll('button') ?? [])]
+    const replacement = buttons.find(({ textContent }) => textContent === focused?.textContent)
+    ;(replacement ?? main)?.focus({ preventScroll: true })
+  })
+  document.body.append(dialog)
+  dialog.showModal()
+}
+
 export const clearErrors = (): void => {
   for (const notice of noticesNow().querySelectorAll('.bad')) notice.remove()
 }

@@ -1,27 +1,27 @@
 import type { Prospect } from '../shapes/prospect.ts'
-import { can, get, type Slice } from './api.ts'
+import { can, type Slice } from './api.ts'
 import { actions, addressOf, button, h, type Place, person, type View, when } from './dom.ts'
+import { FOUND_MAX, findPeople, isPersonId } from './find-people.ts'
 import { row, sliced } from './lists.ts'
+import { possiblePairs } from './merge.ts'
 import { personView } from './person.ts'
-import { erasures, identifierQueries, isPersonId } from './person-dialogs.ts'
+import { erasures } from './person-dialogs.ts'
 import { type CsvRow, localTime, saveAsCsv } from './save-csv.ts'
 
 /** People: the newest ones, a search by the beginning of a name or an email or by an id, and one person. */
 export const view: View = (place, signal) =>
   place.id ? personView(place.id, signal) : listView(place, signal)
 
-const SEARCH_MAX = 100
 const listView = async (place: Place, signal: AbortSignal) => {
   const searched = place.search.get('q')?.trim() ?? ''
   const cutNote = h(
     'p.muted.note',
     { hidden: true },
-    `The newest ${SEARCH_MAX}. Type more of the name to find others.`,
+    `The newest ${FOUND_MAX}. Type more of the name to find others.`,
   )
-  const queries = queriesFor(searched)
   const load = async (cursor?: string): Promise<Slice<Prospect>> => {
-    const slice = await firstFound(queries, cursor, signal)
-    cutNote.hidden = slice.items.length < SEARCH_MAX
+    const slice = await findPeople(searched, cursor, signal)
+    cutNote.hidden = slice.items.length < FOUND_MAX
     return slice
   }
   const none = searched
@@ -34,17 +34,19 @@ const listView = async (place: Place, signal: AbortSignal) => {
       const { items, nextCursor } = await load(cursor)
       return { rows: items.map(csvRowOf), nextCursor }
     })
+  const pairs = searched === '' && (await possiblePairs(signal))
   const erasureList = can('prospects:erase') && (await erasures(signal))
   return [
     h('header', h('h1', 'People'), actions(button('Save as CSV', save))),
-    searchForm(searched, place.search.has('find')),
+    searchForm(searched),
+    pairs,
     list,
     erasureList,
   ]
 }
 
 const WHO = 'Name, last name, email or id'
-const searchForm = (searched: string, isFocused: boolean) => {
+const searchForm = (searched: string) => {
   const field = h('input', {
     name: 'q',
     type: 'search',
@@ -60,32 +62,7 @@ const searchForm = (searched: string, isFocused: boolean) => {
     if (location.hash === address) dispatchEvent(new Event('hashchange'))
     else location.hash = address
   }
-  // The field takes the focus once it is on the page.
-  if (isFocused) requestAnimationFrame(() => field.focus())
-  return h('form.search', { onsubmit: search, role: 'search' }, field, h('button', 'Find'))
-}
-
-type ProspectQuery = Readonly<Record<string, string | number>>
-/** The queries that are tried in order. The API searches by at least two characters. */
-const queriesFor = (searched: string): readonly ProspectQuery[] => {
-  if (searched === '') return [{}]
-  const identifiers = identifierQueries(searched)
-  const isSearchable = searched.length >= 2 && searched.length <= 100
-  return isSearchable ? [{ search: searched, limit: SEARCH_MAX }, ...identifiers] : identifiers
-}
-
-/** The slice of the first query that finds a person. */
-const firstFound = async (
-  queries: readonly ProspectQuery[],
-  cursor: string | undefined,
-  signal: AbortSignal,
-): Promise<Slice<Prospect>> => {
-  let slice: Slice<Prospect> = { items: [], hasMore: false }
-  for (const query of queries) {
-    slice = await get('/prospects', { limit: 50, cursor, ...query }, signal)
-    if (slice.items.length > 0) break
-  }
-  return slice
+  return h('form.search', { onsubmit: search, role: 'search' }, field, h('button', 'Search'))
 }
 
 /** A person without an email is known by the external id. */

@@ -38,18 +38,16 @@ export const correct = (before: Prospect, done: (person: Prospect) => void): voi
 type FinalAction = {
   readonly person: Prospect
   readonly verb: string
-  /** The rest of the title. */
-  readonly target?: string
   readonly consequence: string
   readonly input: HTMLElement
   readonly run: (values: Readonly<Record<string, string>>) => Promise<void>
 }
 /** Asks for an action that cannot be undone. The reader confirms it by typing the email or the id of the person. */
-const confirmFinal = ({ person, verb, target = '', consequence, input, run }: FinalAction): void => {
+const confirmFinal = ({ person, verb, consequence, input, run }: FinalAction): void => {
   const { prospectId, email, name } = person
   const word = email ?? prospectId
   openForm({
-    title: `${verb} ${name ?? email ?? 'this person'}${target}`,
+    title: `${verb} ${name ?? email ?? 'this person'}`,
     action: `${verb} for good`,
     isDanger: true,
     body: [
@@ -83,41 +81,6 @@ export const erase = (person: Prospect): void =>
       goTo(['people', prospectId], { erased: 'now' })
     },
   })
-
-/** Merges a person into another one, after a confirmation. */
-export const merge = (person: Prospect): void =>
-  confirmFinal({
-    person,
-    verb: 'Merge',
-    target: ' into another person',
-    consequence:
-      'The other person is kept, and gets all activities of this one, and the email, external id and name if they are missing there.',
-    input: field('Email, external id or id of the other person', 'other', { required: true }),
-    run: async ({ other = '' }) => {
-      const into = await personIdFor(other.trim())
-      await call('POST', path`/prospects/${person.prospectId}/merge`, { body: { into } })
-      forgetPeople()
-      goTo(['people', into])
-    },
-  })
-
-export const isPersonId = (text: string): boolean => /^prospect_[a-z0-9]{26}$/.test(text)
-
-const EXTERNAL_ID_LENGTH_MAX = 255
-/** The queries that find one person by an email or an external id. */
-export const identifierQueries = (identifier: string): readonly Readonly<Record<string, string>>[] => {
-  const byEmail = { email: identifier }
-  return identifier.length > EXTERNAL_ID_LENGTH_MAX ? [byEmail] : [byEmail, { externalId: identifier }]
-}
-
-const personIdFor = async (identifier: string): Promise<string> => {
-  if (isPersonId(identifier)) return identifier
-  for (const query of identifierQueries(identifier)) {
-    const [found] = (await get<Slice<Prospect>>('/prospects', query)).items
-    if (found) return found.prospectId
-  }
-  throw new Error('No person has this email or external id.')
-}
 
 const LISTED_MAX = 10
 /** The newest erasures. A mistyped email is unblocked here. */

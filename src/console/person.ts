@@ -1,14 +1,16 @@
 import type { Prospect, ProspectWithIdentifiers } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
-import { activityDetail, pageOf } from './activity-detail.ts'
+import { activityDetail } from './activity-detail.ts'
 import { call, can, download, get, Problem, path, pollOf, type Slice } from './api.ts'
 import { actions, bdi, card, counted, crumb, facts, h, refill, time } from './dom.ts'
 import { fieldsInLine } from './fields.ts'
 import { type Row, rowsOf } from './follow-logs.ts'
+import { pageOf } from './known-pages.ts'
 import { expander, loadMore } from './lists.ts'
 import { type LiveState, liveMark } from './live-mark.ts'
+import { merge } from './merge.ts'
 import { gated, idOf, notify } from './notices.ts'
-import { correct, erase, erasedView, merge } from './person-dialogs.ts'
+import { correct, erase, erasedView } from './person-dialogs.ts'
 import { repeat } from './repeat.ts'
 import { saveFile } from './save-csv.ts'
 
@@ -35,7 +37,7 @@ export const personView = async (id: string, signal: AbortSignal) => {
   const buttons = actions(
     gated('prospects:write', 'Correct…', () => correct(prospect, showPerson)),
     gated('prospect_logs:read', 'Download everything', () => downloadPerson(id)),
-    gated('prospects:write', 'Merge into…', () => merge(prospect)),
+    gated('prospects:write', 'Merge…', () => merge(prospect.prospectId)),
     gated('prospects:erase', 'Erase…', () => erase(prospect), { class: 'danger' }),
   )
   return [

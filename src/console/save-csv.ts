@@ -1,7 +1,6 @@
-import { openDialog } from './dialog.ts'
 import { actions, button, counted, h } from './dom.ts'
 import type { Field } from './fields.ts'
-import { showError } from './notices.ts'
+import { openDialog, showError } from './notices.ts'
 
 /** Saves a file as a download of the browser. */
 export const saveFile = (name: string, file: Blob): void => {

@@ -25,7 +25,7 @@ t.test('a search can be repeated with the same words', { skip }, async (t) => {
   await shows('No one whose name, last name or email begins like this, or who has this external id.')
   await log({ email: 'later@example.com', name: 'Later' })
 
-  await page.getByRole('button', { name: 'Find' }).click()
+  await page.getByRole('button', { name: 'Search' }).click()
 
   await shows('Later')
   t.pass('the person is found')

@@ -107,24 +107,95 @@ t.test('the keys are listed on ?', { skip }, async (t) => {
   t.pass('and Esc closes the list')
 })
 
-t.test('a person is found and corrected', { skip }, async (t) => {
+t.test('a person is found from anywhere and corrected', { skip }, async (t) => {
   await logForm('alan@example.com', { name: 'Alan' })
-  const { page, wrong, shows } = await consoleWindow.open('now')
-  await go(page, 'p')
-  await page.locator('[name=q]').waitFor()
+  const { page, wrong, shows } = await consoleWindow.open('pages')
   await press(page, '/')
   await page.keyboard.type(' ALA')
   await press(page, 'Enter')
-  const found = page.locator('main tbody a[data-row]')
-  await until('one person is found', async () => (await found.count()) === 1)
 
-  await press(page, 'Escape', 'j', 'Enter')
   await shows('Correct…')
   await pressOn(page, 'Correct…')
   await type(page, 'name', 'Alan Turing')
   await press(page, 'Enter')
 
   await page.getByRole('heading', { name: 'Alan Turing' }).waitFor()
+  t.strictSame(wrong, [])
+})
+
+t.test('a page, a source and a view are found from anywhere', { skip }, async (t) => {
+  const { address } = await newPage('{}')
+  const { hookId } = await newHook('tulip shop')
+  const { page, wrong } = await consoleWindow.open('now')
+  const find = async (typed: string, kind: string) => {
+    await press(page, '/')
+    await page.keyboard.type(typed)
+    const options = page.getByRole('option')
+    await options.filter({ hasText: kind }).waitFor()
+    const isChosen = () => options.filter({ hasText: kind }).getAttribute('aria-selected')
+    for (let pressed = 0; pressed < 5 && (await isChosen()) !== 'true'; pressed++)
+      await press(page, 'ArrowDown')
+    await press(page, 'Enter')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+  }
+
+  await find('tulips', 'Page')
+  await until('the page is open', () => page.url().endsWith(address))
+  await find('shop', 'Source')
+  await until('the source is open', () => page.url().endsWith(hookId))
+  await find('web', 'View')
+  await page.getByRole('heading', { name: 'Webhooks' }).waitFor()
+
+  await press(page, '/')
+  await page.keyboard.type('nothing like this')
+  await page.getByText('Nothing found.').waitFor()
+  await press(page, 'Enter', 'Escape')
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  t.strictSame(wrong, [])
+})
+
+t.test('two people are merged after a look at both', { skip }, async (t) => {
+  const keep = (await logForm('greta@example.com', { name: 'Greta' })).body.prospectId
+  const other = (await logForm('g.garbo@example.com', { name: 'Greta Garbo', externalId: 'crm-9' })).body
+    .prospectId
+  const { page, call, wrong, shows } = await consoleWindow.open(`people/${keep}`)
+  await call('PATCH', `/v0/prospects/${other}`, { email: 'garbo@example.com', keepFormerEmail: true })
+  await pressOn(page, 'Merge…')
+  await page.keyboard.type('garb')
+  await press(page, 'Enter')
+
+  await shows('Keep Greta Garbo')
+  const columns = page.locator('.column')
+  t.match(await columns.nth(0).innerText(), /Emails\s+greta@example\.com/)
+  t.match(
+    await columns.nth(1).innerText(),
+    /Emails\s+garbo@example\.com\s+g\.garbo@example\.com\s+External IDs\s+crm-9/,
+  )
+  await pressOn(page, 'Merge for good')
+
+  await shows('Merged. Greta has the activities of both')
+  await page.locator('.facts', { hasText: 'g.garbo@example.com' }).waitFor()
+  t.match((await call('GET', `/v0/prospects/${other}`)).body, { prospectId: keep, externalId: 'crm-9' })
+  t.strictSame(wrong, [])
+})
+
+t.test('people whom one activity named are offered to be merged', { skip }, async (t) => {
+  const { call, log } = await consoleWindow.scene()
+  const first = (await call('POST', '/v0/prospects', { externalId: 'u-1', name: 'Max' })).body.prospectId
+  await call('POST', '/v0/prospects', { email: 'max@example.com', name: 'Max Mustermann' })
+  await log({ externalId: 'u-1', email: 'max@example.com' })
+  const { page, wrong, shows } = await consoleWindow.open('people')
+  await shows('Maybe the same person')
+  await pressOn(page, 'Compare and merge…')
+  await shows('Keep Max Mustermann')
+  await tabTo(page, '[name=kept]')
+  await press(page, 'ArrowDown')
+  await pressOn(page, 'Merge for good')
+
+  await page.getByRole('heading', { name: 'Max Mustermann' }).waitFor()
+  t.match((await call('GET', `/v0/prospects/${first}`)).body, { name: 'Max Mustermann', externalId: 'u-1' })
+  await consoleWindow.open('people')
+  t.equal(await page.getByText('Maybe the same person').count(), 0)
   t.strictSame(wrong, [])
 })
 

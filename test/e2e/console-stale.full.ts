@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { noConsole, sharedConsole } from '../support/console.ts'
+import { noConsole, openConsole, sharedConsole } from '../support/console.ts'
 import { until } from '../support/program.ts'
 
 /** Answers that come late, fail once or are 304; and two people who work at the same time. */
@@ -292,4 +292,21 @@ t.test('a chart that cannot be read says why', { skip }, async (t) => {
 
   await shows('The chart is not available: The server cannot be reached.')
   t.pass('it is shown')
+})
+
+t.test('what is typed while the search is still being loaded is not lost', { skip }, async (t) => {
+  const { browser, server, apiKey, log } = await consoleWindow.scene()
+  await log({ email: 'early@example.com', name: 'Early' })
+  const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey })
+  const loaded = holdAnswers(page, /finder\.js$/)
+
+  await page.keyboard.press('/')
+  await page.keyboard.type('earl')
+  await page.keyboard.press('y')
+  await loaded.isHeld()
+  await loaded.release()
+
+  await page.getByRole('option', { name: 'early@example.com' }).waitFor()
+  t.equal(await page.locator('dialog input').inputValue(), 'early')
+  t.strictSame(wrong, [])
 })

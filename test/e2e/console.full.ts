@@ -271,7 +271,7 @@ t.test('nothing in a dialog lies outside of it, at any width', { skip }, async (
     [`pages/${groupId}/${pageId}`, 'Rename…', async () => {}],
     [`pages/${groupId}/${pageId}`, 'Delete…', async () => {}],
     [`people/${prospectId}`, 'Correct…', async () => {}],
-    [`people/${prospectId}`, 'Merge into…', async () => {}],
+    [`people/${prospectId}`, 'Merge…', async () => {}],
     [`people/${prospectId}`, 'Erase…', async () => {}],
   ]
   /** At every width, while it is open. */

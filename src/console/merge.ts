@@ -1,0 +1,155 @@
+import type { Prospect, ProspectConflict, ProspectWithIdentifiers } from '../shapes/prospect.ts'
+import type { ProspectLog } from '../shapes/prospect-log.ts'
+import { forgetPeople } from './activity-detail.ts'
+import { call, can, get, path, type Slice } from './api.ts'
+import { openForm } from './dialog.ts'
+import { addressOf, bdi, button, type Child, card, facts, h, person, refill, time } from './dom.ts'
+import { findPeople } from './find-people.ts'
+import { row, table } from './lists.ts'
+import { gated, notify } from './notices.ts'
+import { pickerFor } from './picker.ts'
+
+/** How a person is called. One without an email is known by the external id. */
+const nameOf = ({ name, email, externalId }: Prospect): string =>
+  name ?? email ?? externalId ?? 'the one without a name'
+
+/**
+ * Merges two people after a look at both, side by side. Without `otherId` the reader searches for the other one. The first
+ * is kept, unless the reader chooses the other one.
+ */
+export const merge = (keptId: string, otherId?: string): void => {
+  const content = h('div')
+  let pair: readonly [ProspectWithIdentifiers, ProspectWithIdentifiers] | undefined
+  const compare = async (otherId: string): Promise<void> => {
+    refill(content, h('p.muted', { role: 'status' }, 'Loading…'))
+    const [kept, other] = await Promise.all([readWhole(keptId), readWhole(otherId)])
+    pair = [kept.prospect, other.prospect]
+    refill(content, sideBySide(kept, other), button('Choose another person', search, { class: 'link' }))
+    content.querySelector('input')?.focus()
+  }
+  const search = (): void => {
+    pair = undefined
+    const field = h('input', { autocomplete: 'off', 'aria-label': WHO, placeholder: WHO })
+    const found = pickerFor(field, async (typed, signal) => {
+      if (typed === '') return []
+      const { items } = await findPeople(typed, undefined, signal)
+      const others = items.filter(({ prospectId }) => prospectId !== keptId)
+      return others.slice(0, SHOWN_MAX).map((prospect) => ({
+        title: nameOf(prospect),
+        note: prospect.name === null ? null : (prospect.email ?? prospect.externalId),
+        take: () => compare(prospect.prospectId),
+      }))
+    })
+    refill(content, h('p', 'Who is the same person?'), field, found)
+    field.focus()
+  }
+  if (otherId === undefined) search()
+  else void compare(otherId)
+  openForm({
+    title: 'Merge two people',
+    action: 'Merge for good',
+    isDanger: true,
+    body: [content],
+    run: async ({ kept }) => {
+      if (pair === undefined) throw new Error('Choose the other person first.')
+      const [into, from] = kept === pair[1].prospectId ? [pair[1], pair[0]] : pair
+      await call('POST', path`/prospects/${from.prospectId}/merge`, { body: { into: into.prospectId } })
+      forgetPeople()
+      notify(`Merged. ${nameOf(into)} has the activities of both, or will in a moment.`)
+      const address = addressOf(['people', into.prospectId])
+      if (location.hash === address) dispatchEvent(new Event('hashchange'))
+      else location.hash = address
+    },
+  })
+}
+
+const WHO = 'Name, last name, email or ID'
+const SHOWN_MAX = 8
+
+/** A person with the newest activity. */
+type Whole = { readonly prospect: ProspectWithIdentifiers; readonly newest: ProspectLog | undefined }
+const readWhole = async (id: string): Promise<Whole> => {
+  const [prospect, newest] = await Promise.all([
+    get<ProspectWithIdentifiers>(path`/prospects/${id}`),
+    can('prospect_logs:read')
+      ? get<Slice<ProspectLog>>(path`/prospects/${id}/prospect_logs`, { limit: 1 })
+      : { items: [] },
+  ])
+  return { prospect, newest: newest.items[0] }
+}
+
+const sideBySide = (kept: Whole, other: Whole): Child => [
+  h('div.beside', columnOf(kept, true), columnOf(other, false)),
+  h(
+    'p',
+    'The person you keep gets all activities of the other one, and a name, email or external ID that is missing. From now on, all emails and IDs of both lead to that person. This cannot be undone.',
+  ),
+]
+
+const columnOf = ({ prospect, newest }: Whole, isKept: boolean) => {
+  const { prospectId, name, email, externalId, createdAt } = prospect
+  const listed = (texts: readonly (string | null)[]): Child => {
+    const present = texts.filter((text) => text !== null)
+    return present.length > 0 && present.map((text) => h('div', bdi(text)))
+  }
+  return h(
+    'div.column',
+    h(
+      'label.check',
+      h('input', { type: 'radio', name: 'kept', value: prospectId, checked: isKept }),
+      h('b', 'Keep ', bdi(nameOf(prospect))),
+    ),
+    facts({
+      Name: bdi(name),
+      Emails: listed([email, ...prospect.otherEmails]),
+      'Former emails': listed(prospect.formerEmails),
+      'External IDs': listed([externalId, ...prospect.otherExternalIds]),
+      'Former external IDs': listed(prospect.formerExternalIds),
+      'Known since': time(createdAt),
+      'Last activity': newest && [
+        time(newest.createdAt),
+        h('small', bdi(newest.source), ' · ', bdi(newest.type)),
+      ],
+    }),
+  )
+}
+
+const PAIRS_MAX = 5
+
+/** Pairs of people whom one activity named: they may be one person. */
+export const possiblePairs = async (signal: AbortSignal): Promise<Child> => {
+  const { items, hasMore } = await get<Slice<ProspectConflict>>(
+    '/prospect_conflicts',
+    { limit: PAIRS_MAX },
+    signal,
+  )
+  if (items.length === 0) return
+  const rows = await Promise.all(items.map((pair) => pairRow(pair, signal)))
+  return [
+    h('h2.label', 'Maybe the same person'),
+    card(
+      table(['Who', 'Also', 'An activity named both', ''], rows),
+      hasMore && h('p.muted.note', `The newest ${PAIRS_MAX}. Merge them to see others.`),
+    ),
+  ]
+}
+
+const pairRow = async ({ prospectIds, at }: ProspectConflict, signal: AbortSignal) => {
+  const [first, second] = await Promise.all(
+    prospectIds.map((id) => get<Prospect>(path`/prospects/${id}`, {}, signal)),
+  )
+  if (first === undefined || second === undefined) return
+  const link = ({ prospectId, name, email, externalId }: Prospect) =>
+    h('a.who', { href: addressOf(['people', prospectId]) }, person({ name, email: email ?? externalId }))
+  return row(
+    link(first),
+    link(second),
+    h('td.when', time(at)),
+    h(
+      'td.end',
+      gated('prospects:write', 'Compare and merge…', () => merge(first.prospectId, second.prospectId), {
+        class: 'link',
+      }),
+    ),
+  )
+}
