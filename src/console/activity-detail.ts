@@ -72,8 +72,8 @@ export const activityDetail = async (id: string, signal: AbortSignal, isInTimeli
       Page: pageOf(pageIdIn(log.payload)),
       Happened: time(log.occurredAt),
       Arrived: isLate && time(log.createdAt),
-      'Idempotency key': log.idempotencyKey && h('bdi.mono', log.idempotencyKey),
-      Id: idOf(log.prospectLogId),
+      'Sender’s key': log.idempotencyKey && h('bdi.mono', log.idempotencyKey),
+      ID: idOf(log.prospectLogId),
     }),
   )
   const sent = h(

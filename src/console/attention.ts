@@ -151,8 +151,8 @@ const checkErasures = async (signal: AbortSignal): Promise<Item[]> => {
   const { items } = await get<ErasureSlice>('/erasures', { limit: 20 }, signal)
   const running = items.filter(({ status }) => status === 'processing')
   return running.map(({ requestedAt, prospectId, logsErased }) => {
-    const soFar = `: ${counted(logsErased, 'activity', 'activities')} so far`
-    const text = ['A person is being erased, since ', time(requestedAt), soFar]
+    const erased = `. ${counted(logsErased, 'activity is', 'activities are')} deleted already.`
+    const text = ['A person is being erased, since ', time(requestedAt), erased]
     return { mark: 'erasing', place: ['people', prospectId ?? ''], text }
   })
 }

@@ -24,7 +24,7 @@ import type { LiveState } from './live-mark.ts'
 import { gated, json, notify } from './notices.ts'
 import { memberOf } from './raw.ts'
 
-const STATUSES = { '': 'all', pending: 'pending', delivered: 'delivered', failed: 'failed' }
+const STATUSES = { '': 'all', pending: 'waiting', delivered: 'delivered', failed: 'failed' }
 
 /** The deliveries of an endpoint, filtered by status. Each can be sent again. */
 export const deliveriesOf = (
@@ -57,7 +57,7 @@ export const deliveriesOf = (
     return row(
       when(createdAt),
       rowLink(addressOf(['webhooks', place.id ?? '', eventId]), wordsOf(type), type),
-      tag(status, STATUS_COLOURS[status]),
+      tag(STATUSES[status], STATUS_COLOURS[status]),
       attemptsOf(delivery),
       outcomeOf(delivery),
       h('td.end', status !== 'delivered' && sendAgain()),
@@ -130,7 +130,7 @@ export const deliveryView = async (endpointId: string, eventId: string, signal: 
     h('header', crumb('Endpoint', 'webhooks', endpointId), h('h1', wordsOf(type))),
     card(
       facts({
-        State: status,
+        State: STATUSES[status],
         Attempts: `${attempts}`,
         Next: isDue(nextAttemptAt) ? 'due now' : nextAttemptAt && time(nextAttemptAt),
         Delivered: deliveredAt && time(deliveredAt),

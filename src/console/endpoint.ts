@@ -82,7 +82,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   const remove = () =>
     askToDelete(
       shortUrl(endpoint.url),
-      'It receives nothing more, and pending deliveries are dropped. Events stay in the feed.',
+      'It receives nothing more, and deliveries that wait are dropped. Events stay in the feed.',
       async () => {
         await call('DELETE', url)
         goTo(['webhooks'])
@@ -134,7 +134,7 @@ const factsOf = (endpoint: WebhookEndpoint) => {
     Method: method !== 'POST' && method,
     Failing: lastError && [whyFailing(endpoint), hint],
     Disabled: disabledReason && h('span.bad', disabledReason),
-    Id: idOf(webhookEndpointId),
+    ID: idOf(webhookEndpointId),
   })
 }
 

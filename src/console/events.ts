@@ -29,7 +29,7 @@ const detailOf = ({ event, text }: ReadEvent) =>
       Type: event.type,
       Happened: time(event.createdAt),
       Sequence: `${event.sequence}`,
-      Id: idOf(event.eventId),
+      ID: idOf(event.eventId),
       'API key': event.apiKeyId && idOf(event.apiKeyId),
     }),
     json('Data', memberOf(text, 'data')),

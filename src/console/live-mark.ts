@@ -2,7 +2,7 @@ import { h } from './dom.ts'
 
 const STATES = {
   live: 'live',
-  held: 'held while you read',
+  held: 'paused while you read',
   paused: 'paused',
   away: 'no connection, trying again',
   limited: 'too many requests, waiting',

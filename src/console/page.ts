@@ -228,7 +228,7 @@ const factsOf = (page: PageWithVersion, url: string) => {
     Name: bdi(customName),
     'Generated name': customName && bdi(computedName),
     [failure]: failureReason && h('span.bad', failureReason),
-    Id: idOf(pageId),
+    ID: idOf(pageId),
     'For readers': h('code', `GET ${baseUrl()}/v0${url}`),
   })
 }

@@ -25,7 +25,7 @@ const listView = async (place: Place, signal: AbortSignal) => {
     return slice
   }
   const none = searched
-    ? 'No one whose name, last name or email begins like this, or who has this external id.'
+    ? 'No one whose name, last name or email begins like this, or who has this external ID.'
     : 'No people yet. They appear with their first activity.'
   const list = await sliced(['Who', 'Known since'], load, rowOf, none)
   list.append(cutNote)
@@ -45,7 +45,7 @@ const listView = async (place: Place, signal: AbortSignal) => {
   ]
 }
 
-const WHO = 'Name, last name, email or id'
+const WHO = 'Name, last name, email or ID'
 const searchForm = (searched: string) => {
   const field = h('input', {
     name: 'q',

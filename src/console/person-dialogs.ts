@@ -10,16 +10,16 @@ import { repeat } from './repeat.ts'
 /** Corrects who a person is. */
 export const correct = (before: Prospect, done: (person: Prospect) => void): void =>
   openForm({
-    title: 'Correct this person',
+    title: 'Edit this person',
     action: 'Save',
     body: [
       field(
         'Email',
         'email',
         { value: before.email },
-        'Activities with this email belong to this person. Empty: no email.',
+        'Activities with this email belong to this person. Leave empty for no email.',
       ),
-      field('External id', 'externalId', { value: before.externalId, maxlength: 255 }),
+      field('External ID', 'externalId', { value: before.externalId, maxlength: 255 }),
       field('Name', 'name', { value: before.name, maxlength: 255 }),
     ],
     run: async ({ email = '', externalId = '', name = '' }) => {
@@ -67,12 +67,12 @@ export const erase = (person: Prospect): void =>
   confirmFinal({
     person,
     verb: 'Erase',
-    consequence: 'Name, email, external id and all activities of this person are deleted.',
+    consequence: 'Name, email, external ID and all activities of this person are deleted.',
     input: field(
-      'Block this email and external id for (days)',
+      'Refuse this email and external ID for so many days',
       'blockDays',
       { type: 'number', value: 30, min: 0, max: 3_650, required: true },
-      'So that no new activity creates the person again.',
+      'Until then, no new activity creates the person again.',
     ),
     run: async ({ blockDays }) => {
       const { prospectId } = person
@@ -122,7 +122,7 @@ const erasureRow = (erasure: Erasure): HTMLElement => {
     when(requestedAt),
     [
       counted(logsErased, 'activity', 'activities'),
-      peopleIn('A former email or external id leads to ', stillLeadsTo),
+      peopleIn('A former email or external ID leads to ', stillLeadsTo),
       peopleIn('Formerly had by ', formerlyOf),
     ],
     isBlocked

@@ -35,7 +35,7 @@ export const personView = async (id: string, signal: AbortSignal) => {
   showPerson(prospect)
   const timeline = timelineOf(id, signal, mark, showPerson)
   const buttons = actions(
-    gated('prospects:write', 'Correct…', () => correct(prospect, showPerson)),
+    gated('prospects:write', 'Edit…', () => correct(prospect, showPerson)),
     gated('prospect_logs:read', 'Download everything', () => downloadPerson(id)),
     gated('prospects:write', 'Merge…', () => merge(prospect.prospectId)),
     gated('prospects:erase', 'Erase…', () => erase(prospect), { class: 'danger' }),
@@ -62,13 +62,13 @@ const factsOf = (prospect: ProspectWithIdentifiers) => {
     Email: bdi(email),
     'Other emails': listed(prospect.otherEmails),
     'Former emails': listed(prospect.formerEmails),
-    'External id': bdi(externalId),
-    'Other external ids': listed(prospect.otherExternalIds),
-    'Former external ids': listed(prospect.formerExternalIds),
+    'External ID': bdi(externalId),
+    'Other external IDs': listed(prospect.otherExternalIds),
+    'Former external IDs': listed(prospect.formerExternalIds),
     Name: bdi(name),
-    Since: time(createdAt),
+    'Known since': time(createdAt),
     Changed: updatedAt !== createdAt && time(updatedAt),
-    Id: idOf(prospectId),
+    ID: idOf(prospectId),
   })
 }
 

@@ -14,8 +14,8 @@ import { repeat } from './repeat.ts'
 
 /** Who can send to a hook. `token` and `hmac` are for all vendors without a preset. */
 export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = {
-  token: 'A form, a script, or a vendor that signs nothing',
-  hmac: 'Another vendor that signs with HMAC-SHA256',
+  token: 'A form, a script, or any other sender',
+  hmac: 'A vendor that signs with HMAC-SHA256',
   'cal.com': 'Cal.com',
   brevo: 'Brevo',
   calendly: 'Calendly',
@@ -93,7 +93,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
         'Last received': lastReceivedAt ? time(lastReceivedAt) : 'never',
         'Last refusal': noted(lastRefusal),
         'Last warning': noted(lastWarning),
-        Id: idOf(hookId),
+        ID: idOf(hookId),
       }),
     )
     const toggleStatus = () => change({ status: isEnabled ? 'disabled' : 'enabled' })
@@ -122,10 +122,14 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     })
   }
   const remove = () =>
-    askToDelete(hook.source, 'Deliveries are refused. Its activities stay.', async () => {
-      await call('DELETE', url)
-      goTo(['sources'])
-    })
+    askToDelete(
+      hook.source,
+      'What is sent there is refused. Activities that arrived before stay.',
+      async () => {
+        await call('DELETE', url)
+        goTo(['sources'])
+      },
+    )
   const mapping = mappingEditor(() => hook, change)
   const poll = pollOf<Hook>(url)
   const pollLogs = pollOf<Slice<ProspectLog>>('/prospect_logs')

@@ -83,7 +83,7 @@ const connectFields = () => {
         isNameTyped = true
       },
     },
-    'Its activities show it.',
+    'Shown with each activity that it sends.',
   )
   const adapt = (): void => {
     const vendor = vendors.querySelector('select')?.value ?? ''

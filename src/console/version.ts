@@ -79,7 +79,7 @@ export const versionDetail = (read: ReadVersion) => {
       Published: publishedAt && time(publishedAt),
       'Will be published': publishAt && time(publishAt),
       Until: unpublishAt && time(unpublishAt),
-      Id: idOf(versionId),
+      ID: idOf(versionId),
     }),
     content === 'null' ? h('p.muted', 'No content.') : json('Content', content),
   )

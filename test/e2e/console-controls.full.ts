@@ -22,7 +22,7 @@ t.test('a search can be repeated with the same words', { skip }, async (t) => {
   const { page, log, shows } = await consoleWindow.open('people')
   await page.locator('[name=q]').fill('later@example.com')
   await page.keyboard.press('Enter')
-  await shows('No one whose name, last name or email begins like this, or who has this external id.')
+  await shows('No one whose name, last name or email begins like this, or who has this external ID.')
   await log({ email: 'later@example.com', name: 'Later' })
 
   await page.getByRole('button', { name: 'Search' }).click()

@@ -114,8 +114,8 @@ t.test('a person is found from anywhere and corrected', { skip }, async (t) => {
   await page.keyboard.type(' ALA')
   await press(page, 'Enter')
 
-  await shows('Correct…')
-  await pressOn(page, 'Correct…')
+  await shows('Edit…')
+  await pressOn(page, 'Edit…')
   await type(page, 'name', 'Alan Turing')
   await press(page, 'Enter')
 

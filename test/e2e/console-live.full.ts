@@ -83,7 +83,7 @@ t.test('deliveries are held, not live, once older ones were loaded', { skip }, a
 
   await page.getByRole('button', { name: 'Load older' }).click()
 
-  await page.locator('.live', { hasText: 'held while you read' }).waitFor()
+  await page.locator('.live', { hasText: 'paused while you read' }).waitFor()
   const sliceRows = 50
   t.ok((await page.locator('main tbody tr').count()) > sliceRows)
   await call('DELETE', `/v0/webhook_endpoints/${webhookEndpointId}`)
@@ -93,13 +93,13 @@ t.test('a list that is resumed while a row is open is held, not live', { skip },
   const { page, log, shows } = await consoleWindow.open('activity')
   await log({ email: 'resumed@example.com' })
   await page.locator('tbody .open').first().click()
-  await shows('held while you read')
+  await shows('paused while you read')
   await page.getByRole('button', { name: 'Pause', exact: true }).click()
   await shows('paused')
 
   await page.getByRole('button', { name: 'Resume', exact: true }).click()
 
-  t.equal(await page.locator('.live').textContent(), 'held while you read')
+  t.equal(await page.locator('.live').textContent(), 'paused while you read')
 })
 
 t.test('a hook has received only what came through it', { skip }, async (t) => {

@@ -219,7 +219,7 @@ t.test('correcting the email of a person keeps a name that arrived meanwhile', {
   const { call, log } = await consoleWindow.scene()
   const { prospectId } = (await log({ email: 'blank@example.com' })).body
   const { page, shows } = await consoleWindow.open(`people/${prospectId}`)
-  await page.getByRole('button', { name: 'Correct…' }).click()
+  await page.getByRole('button', { name: 'Edit…' }).click()
   await log({ email: 'blank@example.com', name: 'Filled In' })
 
   await page.locator('dialog [name=email]').fill('right@example.com')

@@ -270,7 +270,7 @@ t.test('nothing in a dialog lies outside of it, at any width', { skip }, async (
     [`pages/${groupId}/${pageId}`, 'Edit page', async () => {}],
     [`pages/${groupId}/${pageId}`, 'Rename…', async () => {}],
     [`pages/${groupId}/${pageId}`, 'Delete…', async () => {}],
-    [`people/${prospectId}`, 'Correct…', async () => {}],
+    [`people/${prospectId}`, 'Edit…', async () => {}],
     [`people/${prospectId}`, 'Merge…', async () => {}],
     [`people/${prospectId}`, 'Erase…', async () => {}],
   ]

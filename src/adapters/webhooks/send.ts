@@ -127,9 +127,44 @@ const retryAfterMsOf = (header = '', nowMs: number): number | null => {
   return ms > 0 ? Math.min(ms, DAY_MS) : null
 }
 
-/** Errors of this file have no code; the messages of others may quote the answer. */
+/** Errors of this file have no code. The messages of others may quote the answer, so that only their codes are used. */
 const inWords = ({ code, message }: NodeJS.ErrnoException): string => {
   if (code === undefined) return message
   if (code.startsWith('HPE_')) return `The answer was not valid HTTP (${code}).`
-  return `The connection failed (${code}).`
+  if (code.startsWith('ERR_SSL_')) return NO_TLS
+  return WORDS[code] ?? `The connection failed (${code}).`
+}
+
+const CLOSED = 'The receiver closed the connection without an answer.'
+const UNREACHABLE = 'The receiver cannot be reached over the network.'
+const UNKNOWN_NAME = 'The name of the receiver does not exist in DNS.'
+const NO_NAME_SERVER = 'The name of the receiver could not be looked up: DNS did not answer.'
+const NO_TLS = 'The receiver could not agree on an encrypted connection. Check that its port is for https.'
+const SELF_SIGNED = 'The certificate of the receiver is self-signed.'
+const UNTRUSTED =
+  'The certificate of the receiver is not trusted: its issuer is unknown, or its chain is incomplete.'
+/** What the codes of Node, OpenSSL and c-ares mean for someone who can change the receiver. */
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'The receiver does not accept connections.',
+  ECONNRESET: CLOSED,
+  EPIPE: CLOSED,
+  ETIMEDOUT: 'The receiver did not answer in time.',
+  EHOSTUNREACH: UNREACHABLE,
+  ENETUNREACH: UNREACHABLE,
+  EHOSTDOWN: UNREACHABLE,
+  ENOTFOUND: UNKNOWN_NAME,
+  ENODATA: UNKNOWN_NAME,
+  ETIMEOUT: NO_NAME_SERVER,
+  ESERVFAIL: NO_NAME_SERVER,
+  EREFUSED: NO_NAME_SERVER,
+  EAI_AGAIN: NO_NAME_SERVER,
+  EPROTO: NO_TLS,
+  CERT_HAS_EXPIRED: 'The certificate of the receiver has expired.',
+  CERT_NOT_YET_VALID: 'The certificate of the receiver is not valid yet.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of the receiver is for another name.',
+  DEPTH_ZERO_SELF_SIGNED_CERT: SELF_SIGNED,
+  SELF_SIGNED_CERT_IN_CHAIN: SELF_SIGNED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
 }
