@@ -20,6 +20,9 @@ export const filtersIn = (search: URLSearchParams): Filters => ({
   until: search.get('until') ?? '',
 })
 
+/** Sources that were read so lately are not read again. */
+const AGE_MS_MAX = 10_000
+
 const SPANS: Readonly<
   Record<string, { readonly text: string; readonly days: readonly [from: number, to?: number] }>
 > = {
@@ -74,7 +77,7 @@ export const filterBar = (filters: Filters, shown: readonly Named[]) => {
     value: type,
     choose: (chosen) => show({ type: chosen }),
   })
-  void knownSources().then((known) => {
+  void knownSources(AGE_MS_MAX).then((known) => {
     const typeSets = source === '' ? [...known.values()] : [known.get(source) ?? new Set<string>()]
     sources.add([...known.keys()])
     types.add(typeSets.flatMap((set) => [...set]))

@@ -2,8 +2,14 @@ import { eachChild, endOfValue, skipBlanks } from '../json/raw-json.ts'
 import { actions, bdi, button, type Child, h, refill } from './dom.ts'
 import { code, copy, pretty } from './notices.ts'
 
-/** A value in a payload, with the names on the way to it: `address › city`. */
-export type Field = { readonly path: string; readonly text: string; readonly isNumber: boolean }
+/** A value in a payload, with the names on the way to it, `address › city`, and its JSON Pointer. */
+export type Field = {
+  readonly path: string
+  readonly pointer: string
+  readonly text: string
+  readonly isNumber: boolean
+}
+type Way = Pick<Field, 'path' | 'pointer'>
 
 /** Values that are nested deeper than this are shown as JSON. */
 const LEVELS_MAX = 6
@@ -17,29 +23,36 @@ export const fieldsIn = (
   textLengthMax = TEXT_LENGTH_MAX,
 ): readonly Field[] => {
   const fields: Field[] = []
-  const add = (path: string, text: string, isNumber = false): void => {
+  const add = ({ path, pointer }: Way, text: string, isNumber = false): void => {
     const isCut = text.length > textLengthMax
     const shown = isCut ? `${text.slice(0, textLengthMax)}…` : text
     if (text.trim() !== '')
-      fields.push({ path: copyOf(path.slice(0, PATH_LENGTH_MAX)), text: copyOf(shown), isNumber })
+      fields.push({
+        path: copyOf(path.slice(0, PATH_LENGTH_MAX)),
+        pointer: copyOf(pointer),
+        text: copyOf(shown),
+        isNumber,
+      })
   }
   /** Returns the end of the value. */
-  const visit = (begin: number, path: string, level: number): number => {
+  const visit = (begin: number, way: Way, level: number): number => {
     const { end } = endOfValue(json, begin)
     const first = json[begin] ?? ''
     if (fields.length >= fieldsMax || first === 'n') return end
-    if (first === '"') add(path, JSON.parse(json.slice(begin, end)))
-    else if (first !== '{' && first !== '[') add(path, json.slice(begin, end), first !== 't' && first !== 'f')
-    else if (level > LEVELS_MAX) add(path, json.slice(begin, begin + textLengthMax + 1))
-    else if (first === '[' && isListOfTexts(json, begin)) add(path, listedTexts(json.slice(begin, end)))
+    if (first === '"') add(way, JSON.parse(json.slice(begin, end)))
+    else if (first !== '{' && first !== '[') add(way, json.slice(begin, end), first !== 't' && first !== 'f')
+    else if (level > LEVELS_MAX) add(way, json.slice(begin, begin + textLengthMax + 1))
+    else if (first === '[' && isListOfTexts(json, begin)) add(way, listedTexts(json.slice(begin, end)))
     else
       eachChild(json, begin, (name, at) => {
         const label = first === '[' ? `${Number(name) + 1}` : name
-        return visit(at, path === '' ? label : `${path} › ${label}`, level + 1)
+        const path = way.path === '' ? label : `${way.path} › ${label}`
+        const pointer = `${way.pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+        return visit(at, { path, pointer }, level + 1)
       })
     return end
   }
-  visit(skipBlanks(json, 0), '', 0)
+  visit(skipBlanks(json, 0), { path: '', pointer: '' }, 0)
   return fields
 }
 

@@ -11,6 +11,7 @@ import { type Found, pickerFor } from './picker.ts'
 
 /** So many of each kind are shown. */
 const SHOWN_MAX = 6
+const SOURCES_AGE_MS = 10_000
 
 /** Shows below a field what it finds: people, pages, sources and views. `leave` is called before one is opened. */
 export const finderFor = (field: HTMLInputElement, leave: () => void) => {
@@ -50,7 +51,7 @@ export const finderFor = (field: HTMLInputElement, leave: () => void) => {
     const views = [...document.querySelectorAll<HTMLAnchorElement>('nav a')]
     const viewsFound = views.filter((link) => matches(titleOf(link))).map(viewFound)
     if (typed === '') return viewsFound
-    reading ??= [knownPages(0), readHooks(), knownSources()]
+    reading ??= [knownPages(0), readHooks(), knownSources(SOURCES_AGE_MS)]
     const searches = await Promise.allSettled([
       can('prospects:read') ? findPeople(typed, undefined, signal) : { items: [] },
       ...reading,

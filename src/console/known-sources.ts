@@ -1,30 +1,33 @@
+import type { Hook } from '../shapes/hook.ts'
 import type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
-import { can, get } from './api.ts'
+import { can, get, type Slice } from './api.ts'
 
-/** The sources of the last 30 days, with the types of their activities, by name. */
+/** The sources that are connected or sent something in the last 30 days, with the types of their activities, by name. */
 type KnownSources = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Minimum time between two reads. */
-const FRESH_MS = 60_000
 let read: Promise<KnownSources> = Promise.resolve(new Map())
 let readMs = 0
 
-/** Reads which sources sent something lately. None if activities are not counted. */
-export const knownSources = (): Promise<KnownSources> => {
-  if (can('prospect_logs:read') && Date.now() - readMs >= FRESH_MS) {
+/** The known sources, as they were at most so long ago. Where activities are not counted, only those that are connected. */
+export const knownSources = (ageMsMax: number): Promise<KnownSources> => {
+  if (Date.now() - readMs >= ageMsMax) {
     readMs = Date.now()
-    read = readSources().catch(() => new Map())
+    read = readSources()
   }
   return read
 }
 
 const readSources = async (): Promise<KnownSources> => {
-  const { items } = await get<ProspectLogCounts>('/prospect_log_counts', { by: 'day' })
-  const sources = new Map<string, Set<string>>()
-  for (const { source, type } of items) {
+  const [hooks, counts] = await Promise.allSettled([
+    can('hooks:write') ? get<Slice<Hook>>('/hooks', { limit: 100 }) : null,
+    can('prospect_logs:read') ? get<ProspectLogCounts>('/prospect_log_counts', { by: 'day' }) : null,
+  ])
+  const connected = hooks.status === 'fulfilled' ? (hooks.value?.items ?? []) : []
+  const counted = counts.status === 'fulfilled' ? (counts.value?.items ?? []) : []
+  const sources = new Map(connected.map(({ source }) => [source, new Set<string>()]))
+  for (const { source, type } of counted) {
     if (source === null || type === null) continue
-    const types = sources.get(source) ?? new Set()
-    sources.set(source, types.add(type))
+    sources.set(source, (sources.get(source) ?? new Set()).add(type))
   }
   return sources
 }

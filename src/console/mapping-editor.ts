@@ -1,13 +1,21 @@
 import type { Hook, HookTrialResult } from '../shapes/hook.ts'
 import { call, type Problem, path } from './api.ts'
 import { linesOf } from './dialog.ts'
-import { actions, bdi, card, h, refill } from './dom.ts'
+import { actions, bdi, card, facts, h, refill } from './dom.ts'
 import { row, table } from './lists.ts'
 import { gated, notify } from './notices.ts'
 import { memberOf } from './raw.ts'
 
 const MEMBERS = ['type', 'email', 'externalId', 'name', 'occurredAt', 'idempotencyKey'] as const
 type Member = (typeof MEMBERS)[number]
+const LABELS: Readonly<Record<Member, string>> = {
+  type: 'Type',
+  email: 'Email',
+  externalId: 'External ID',
+  name: 'Name',
+  occurredAt: 'Time',
+  idempotencyKey: 'Key that tells repeats',
+}
 /** The map is tried once the reader has not typed for this long. */
 const TYPING_MS = 200
 
@@ -30,7 +38,7 @@ export const mappingEditor = (hookNow: () => Hook, change: (body: object) => Pro
       value: saved,
       rows: hookNow().map[member]?.length || 1,
       oninput: tryLater,
-      'aria-label': `Places of ${member}`,
+      'aria-label': `Where it is: ${LABELS[member]}`,
       spellcheck: 'false',
     })
     return { member, input, saved, found: h('output.mono') }
@@ -53,6 +61,22 @@ export const mappingEditor = (hookNow: () => Hook, change: (body: object) => Pro
     if (trial !== trials) return
     if (result instanceof Error && !result.errors?.length) throw result
     for (const { member, found } of fields) refill(found, bdi(foundText(result, member)))
+    showRecognized(result instanceof Error ? undefined : result.activities[0])
+  }
+  const recognized = h('div', { role: 'status' }, h('p.muted', 'Shown once something has arrived.'))
+  let wasOpened = false
+  /** The table is behind *Advanced* unless no one was recognized in the last activity. */
+  const showRecognized = (activity: HookTrialResult['activities'][number] | undefined): void => {
+    const { email, externalId, name } = activity ?? {}
+    const isRecognized = Boolean(email ?? externalId)
+    refill(
+      recognized,
+      isRecognized
+        ? facts({ Email: bdi(email), 'External ID': bdi(externalId), Name: bdi(name) })
+        : h('p.warning', 'No email and no external ID was found. Say where they are.'),
+    )
+    if (!isRecognized && !wasOpened) advanced.open = true
+    wasOpened = true
   }
   const save = async () => {
     const sent = fields.map(({ input }) => input.value)
@@ -60,17 +84,16 @@ export const mappingEditor = (hookNow: () => Hook, change: (body: object) => Pro
     for (const [i, field] of fields.entries()) field.saved = sent[i] ?? ''
     notify('Saved. It applies from the next delivery on.')
   }
-  const rows = fields.map(({ member, input, found }) => row(member, input, found))
+  const rows = fields.map(({ member, input, found }) => row(LABELS[member], input, found))
+  const advanced = h(
+    'details',
+    h('summary', 'Advanced'),
+    h('p.muted', HELP),
+    table(['What', 'Where it is', 'In the last activity'], rows),
+    actions(gated('hooks:write', 'Save the mapping', save)),
+  )
   return {
-    element: h(
-      'section',
-      h('h2.label', 'Mapping'),
-      card(
-        h('p.muted', HELP),
-        table(['Member', 'Places', 'In the last activity'], rows),
-        actions(gated('hooks:write', 'Save the mapping', save)),
-      ),
-    ),
+    element: h('section', h('h2.label', 'Recognized in the last activity'), card(recognized, advanced)),
     /** Shows the changes that others saved, except in fields with typed input. */
     follow: (): void => {
       for (const field of fields) {

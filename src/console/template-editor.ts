@@ -6,11 +6,12 @@ import { type Child, h, refill } from './dom.ts'
 import { bytesOf, type NewestEvent, readNewestEvent } from './newest-event.ts'
 import { code, pretty } from './notices.ts'
 import { memberOf } from './raw.ts'
+import { templateForm } from './template-form.ts'
 
 /** The service sends no larger body: see `webhook-body.ts`. */
 const BODY_BYTES_MAX = 262_144
 
-/** A template and, beside it, the body that it makes of the newest activity. */
+/** A template as a form; and as JSON, with the body that it makes of the newest activity. */
 export const templateEditor = (
   template: string,
   sourceNow: () => string | undefined,
@@ -19,12 +20,18 @@ export const templateEditor = (
   let event: NewestEvent | null = null
   let whyNoEvent = 'Loading…'
   const preview = h('div', { role: 'status' })
-  const show = (): void =>
+  const form = templateForm((changed) => {
+    input.value = changed
+    show()
+  })
+  const show = (): void => {
+    form.show(input.value, event)
     refill(
       preview,
       h('small', 'Filled in with the newest activity'),
       faultIn(input.value) ?? (event === null ? whyNoEvent : bodyOf(input.value, event)),
     )
+  }
   const label = area('Template', 'body', { value: template, rows: 14, maxlength: 16_384, oninput: show })
   const input = label.querySelector('textarea') as HTMLTextAreaElement
   const load = async (): Promise<void> => {
@@ -46,7 +53,11 @@ export const templateEditor = (
     ' before the braces its member is left out if there is none.',
   )
   return {
-    element: h('div.fields', h('div.beside', label, preview), hint),
+    element: h(
+      'div.fields',
+      form.element,
+      h('details', h('summary', 'Advanced: the body as JSON'), h('div.beside', label, preview), hint),
+    ),
     input,
     show,
     load,

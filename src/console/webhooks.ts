@@ -6,6 +6,7 @@ import { choice, field, openForm } from './dialog.ts'
 import { actions, addressOf, button, goTo, h, rowLink, type View } from './dom.ts'
 import { endpointView } from './endpoint.ts'
 import { endpointFields, endpointOf, healthOf, secretToCopy, wordsOf } from './endpoint-form.ts'
+import { knownSources } from './known-sources.ts'
 import { liveTable, row } from './lists.ts'
 import { gated } from './notices.ts'
 import { withExact } from './raw.ts'
@@ -59,17 +60,19 @@ const create = (): void =>
   })
 
 /** Asks for a receiver and the body to send there, which is shown filled in with the newest activity. */
-const connect = (): void => {
+const connect = async (): Promise<void> => {
   const address = field('Its address', 'url', { type: 'url', required: true, placeholder: 'https://' })
   const token = field('Token', 'token', { type: 'password' })
   const hint = h('p.muted')
-  const source = field(
-    'Only activities from this source',
+  const names = [...(await knownSources(0)).keys()].sort()
+  const texts = Object.fromEntries(names.map((name) => [name, name]))
+  const source = choice(
+    'Which activities?',
     'source',
-    { maxlength: 100, onchange: () => editor.load() },
-    'For example a form that asks for an email. Empty: all sources.',
+    { '': 'All of them', ...texts },
+    { onchange: () => editor.load() },
   )
-  const sourceNow = () => source.querySelector('input')?.value || undefined
+  const sourceNow = () => source.querySelector('select')?.value || undefined
   const editor = templateEditor('', sourceNow)
   const chosen = (): Receiver => RECEIVERS[select.value as keyof typeof RECEIVERS]
   const adapt = (): void => {
@@ -83,8 +86,10 @@ const connect = (): void => {
     editor.input.value = receiver.body
     editor.show()
   }
-  const names = Object.entries(RECEIVERS).map(([id, { name }]) => [id, name] as const)
-  const receivers = choice('Who receives?', 'receiver', Object.fromEntries(names), { onchange: adapt })
+  const receiverNames = Object.entries(RECEIVERS).map(([id, { name }]) => [id, name] as const)
+  const receivers = choice('Who receives?', 'receiver', Object.fromEntries(receiverNames), {
+    onchange: adapt,
+  })
   const select = receivers.querySelector('select') as HTMLSelectElement
   adapt()
   openForm({

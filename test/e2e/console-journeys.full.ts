@@ -445,6 +445,7 @@ t.test('a mapping shows what it finds in the last delivery, and is saved', { ski
   await fetch(server.url + path, { method: 'POST', body: delivery })
   const { page, wrong, shows } = await consoleWindow.open(`sources/${hookId}`)
   await shows('ada@example.com')
+  await pressOn(page, 'Advanced')
 
   await type(page, 'idempotencyKey', '/nothing')
   await press(page, 'Enter')

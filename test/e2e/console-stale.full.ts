@@ -236,6 +236,7 @@ t.test('saving a mapping keeps the fields that someone else changed meanwhile', 
   const hook = { source: 'web', verify: { token: true }, map: { email: ['/email'], name: ['/name'] } }
   const { hookId } = (await call('POST', '/v0/hooks', hook)).body
   const { page, shows } = await consoleWindow.open(`sources/${hookId}`)
+  await page.getByText('Advanced').click()
   await page.locator('[name=name]').fill('/full_name')
   await call('PATCH', `/v0/hooks/${hookId}`, { map: { email: ['/contact/email'], name: ['/name'] } })
   const shownEmail = () => page.locator('[name=email]').inputValue()

@@ -160,7 +160,8 @@ t.test('a form of a website reaches a CRM, set up in the console', { skip: noCon
   await t.test('then the CRM is connected with its token', async (t) => {
     await goTo(page, 'webhooks')
     await pressButton(page, 'Connect a receiver')
-    await page.getByText('Nothing to fill in yet').waitFor()
+    await page.getByLabel('What fills firstname').waitFor()
+    t.equal(await template.isVisible(), false, 'no JSON')
     await page.getByLabel('Access token').fill(HUBSPOT_TOKEN)
     await page.getByLabel('Its address').fill(crm.url)
     await pressButton(page, 'Connect')
@@ -182,6 +183,20 @@ t.test('a form of a website reaches a CRM, set up in the console', { skip: noCon
     await visitor.getByRole('button').click()
     await until('the CRM has the contact', () => crm.requests.length === 1)
     t.strictSame(crm.requests[0], { status: 200, body: contact })
+  })
+
+  await t.test('what fills a field is chosen from what the newest activity has', async (t) => {
+    await page.getByLabel('What fills firstname').selectOption({ label: 'name' })
+    await page.locator('.filled small', { hasText: 'Ada "Lovelace"' }).first().waitFor()
+    await page.getByLabel('Another field of the receiver').fill('lifecyclestage')
+    await page.getByLabel('What fills the other field').selectOption({ label: 'Source' })
+    const { inputs } = JSON.parse(await template.inputValue())
+    t.match(inputs[0].properties, {
+      firstname: '{{/data/payload/name?}}',
+      lifecyclestage: '{{/data/source}}',
+    })
+    await page.getByLabel('What fills lifecyclestage').selectOption({ label: 'nothing' })
+    await page.getByText('Advanced: the body as JSON').click()
   })
 
   await t.test('a changed template is shown beside the body it renders, and not yet sent', async (t) => {
