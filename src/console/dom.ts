@@ -57,7 +57,7 @@ export const facts = (pairs: Readonly<Record<string, Child>>) =>
     Object.entries(pairs).map(([name, value]) => value && [h('dt', name), h('dd', value)]),
   )
 
-export const when = (at: string | null) => h('td.when', at ? time(at) : 'never')
+export const when = (at: string | null, none = 'never') => h('td.when', at ? time(at) : none)
 
 /** A state in one word. `kind` is its color. */
 export const tag = (text: string, kind: 'ok' | 'warning' | 'bad' | '' = '') =>

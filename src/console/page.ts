@@ -229,6 +229,6 @@ const factsOf = (page: PageWithVersion, url: string) => {
     'Generated name': customName && bdi(computedName),
     [failure]: failureReason && h('span.bad', failureReason),
     ID: idOf(pageId),
-    'For readers': h('code', `GET ${baseUrl()}/v0${url}`),
+    'For programs': h('code', `GET ${baseUrl()}/v0${url}`),
   })
 }

@@ -36,9 +36,9 @@ export const personView = async (id: string, signal: AbortSignal) => {
   const timeline = timelineOf(id, signal, mark, showPerson)
   const buttons = actions(
     gated('prospects:write', 'Edit…', () => correct(prospect, showPerson)),
-    gated('prospect_logs:read', 'Download everything', () => downloadPerson(id)),
     gated('prospects:write', 'Merge…', () => merge(prospect.prospectId)),
     gated('prospects:erase', 'Erase…', () => erase(prospect), { class: 'danger' }),
+    gated('prospect_logs:read', 'Download everything', () => downloadPerson(id)),
   )
   return [
     h('header', crumb('People', 'people'), heading, mark),

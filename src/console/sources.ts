@@ -26,7 +26,7 @@ const listView = async (signal: AbortSignal) => [
       return row(
         rowLink(addressOf(['sources', hookId]), source, kindOf(hook)),
         stateOf(hook),
-        when(lastReceivedAt),
+        when(lastReceivedAt, 'nothing received yet'),
         noted(isRefusing(hook) ? lastRefusal : lastWarning),
       )
     },
