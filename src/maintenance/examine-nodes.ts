@@ -1,17 +1,14 @@
-import { askOn } from '../adapters/postgres/connect.ts'
 import { nameOf } from '../adapters/postgres/dial.ts'
 import { endPool, openPostgres, type Sql } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import { readPostgresAddress } from '../config/postgres-address.ts'
 import { type Check, failed, inWords, passed } from './check.ts'
-import { otherNodes } from './cluster.ts'
 
 const ANSWER_MS_MAX = 5_000
 
 /** Checks which node of a Citus cluster this is, and that the service can connect to all others. */
-export const examineNodes = async (sql: Sql, url: string): Promise<Check> => {
+export const examineNodes = async (sql: Sql, others: readonly string[]): Promise<Check> => {
   const [local] = await sql<{ groupid: number }[]>`select groupid from pg_dist_local_group`
-  const others = await otherNodes(askOn(sql), url)
   const errors = await Promise.all(others.map(connectionError))
   const unreachable = errors.filter((error) => error !== null)
   const kind = local?.groupid === 0 ? 'the coordinator' : 'a worker'

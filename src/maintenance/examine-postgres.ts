@@ -10,8 +10,9 @@ import type { Config } from '../config/config.ts'
 import type { DatabaseSizes } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { type Check, checkMigrations, failed, failedBy, inWords, passed, warned } from './check.ts'
-import { findClusterObstacle, findSessionObstacle, PLAN_EACH } from './cluster.ts'
+import { findClusterObstacle, findSessionObstacle, otherNodes, PLAN_EACH } from './cluster.ts'
 import { examineNodes } from './examine-nodes.ts'
+import { examineTenants } from './examine-tenants.ts'
 import { asClause, POSTGRES_REMEDIES, remedyIn } from './remedies.ts'
 
 const MS_MAX = 15_000
@@ -63,7 +64,10 @@ const examine = async (
   const refusal = refusalOf(await find(askOn(sql), databasePooler, direct))
   if (refusal.length > 0) return refusal
   const cluster = databaseCluster ? refusalOf(await findClusterObstacle(askOn(sql))) : []
-  if (databaseCluster && cluster.length === 0) cluster.push(await examineNodes(sql, direct ?? url))
+  if (databaseCluster && cluster.length === 0) {
+    const others = await otherNodes(askOn(sql), direct ?? url)
+    cluster.push(await examineNodes(sql, others), await examineTenants([direct ?? url, ...others]))
+  }
   const beforeMs = clock()
   const [found] = await sql<[Found]>`
     select current_setting('server_version') as version, current_setting('server_version_num')::int as version_number,

@@ -151,6 +151,11 @@ t.test('migrating a coordinator and two workers', { skip: whyNoCitus() ?? false 
     t.match(JSON.parse(stdout).distributed, tablesPlacedBy('every node'))
     t.match(stderr, /"distributed":\["prospect_logs"\]/)
     t.strictSame(await postgresRows(url), expected)
+    for (const node of citus.atEachNode(url)) await runOn(node, ['analyze'])
+    const [log = ''] = expected['prospect_logs'] ?? []
+    const { named } = await diagnosed(t, env)
+    const largest = new RegExp(`^the largest, estimated: ${JSON.parse(log).tenant_id} \\d+ bytes, \\d+ % of`)
+    t.match(named('tenants'), { state: 'ok', detail: largest })
     t.match((await diagnosed(t, env)).failed, [{ name: 'durability' }])
   })
 
