@@ -16,6 +16,8 @@ import type { Ask } from './sql.ts'
 const CONNECT_MS_MAX = 5_000
 /** Time limit to ask the coordinator which nodes it cannot reach. */
 const LOOK_MS_MAX = 30_000
+/** Bytes of a table and its indexes, on two busy cores: a rough estimate for operators. */
+const COPIED_PER_SECOND = 30_000_000
 /** The role that serves, whose privileges sql/roles.sql grants. */
 const SERVING_ROLE = 'prospect_pages'
 /**
@@ -84,8 +86,12 @@ export const planCluster = (url: PostgresUrl, migrations: readonly Migration[]) 
     return {
       ...plan,
       distribute: unplaced.map(({ table }) => table),
-      /** Only `--distribute` distributes these: writes to them wait while these bytes are copied. */
-      withRows: filled.map(({ table, bytes }) => ({ table, bytes })),
+      /** Only `--distribute` distributes these. Each takes no writes until its rows are copied. */
+      withRows: filled.map(({ table, bytes }) => ({
+        table,
+        bytes,
+        lockedS: Math.ceil(bytes / COPIED_PER_SECOND),
+      })),
       grant: isGranted ? SERVING_ROLE : null,
     }
   })
@@ -189,5 +195,5 @@ const filledOf = async (ask: Ask, unplaced: readonly Misplaced[]): Promise<reado
 
 const refusalOf = (filled: readonly Misplaced[]): string => {
   const bytes = filled.reduce((sum, table) => sum + table.bytes, 0)
-  return `There are rows in ${namesOf(filled)}: ${bytes} bytes to copy to the workers, while writes to these tables wait. Stop the service, then run prospect-pages migrate --distribute.`
+  return `There are rows in ${namesOf(filled)}: ${bytes} bytes to copy to the workers, roughly ${Math.ceil(bytes / COPIED_PER_SECOND)} s. Each table takes no writes until its rows are copied. Stop the service, then run prospect-pages migrate --distribute.`
 }
