@@ -33,6 +33,9 @@ grant select, insert, delete, update (email, external_id, name, request_hash, pr
 grant select, insert, delete, update (position, closed_to, read_at) on counted_tenants to prospect_pages;
 -- The counts since the clock was set back are made again.
 grant select, insert, delete, update (count, new_prospects) on prospect_log_counts to prospect_pages;
+grant select, insert, delete, update (count, new_prospects) on prospect_counts to prospect_pages;
+-- Days are only locked, never updated.
+grant select, insert, delete, update (day) on prospect_days to prospect_pages;
 
 -- Removed after 48 hours.
 grant select, insert, delete, update (requests, activities, bytes) on usage_counts to prospect_pages;

@@ -264,6 +264,31 @@ create table prospect_log_counts (
   primary key (tenant_id, unit, at, source, type)
 );
 
+-- The same logs by page and by source, and by prospects. `days_since`: how many days before this one the prospect of the log was last
+-- there; 0 is earlier on this day, the greatest value is longer ago or never. The people of some days in a row are the logs whose
+-- prospect was not there since the first of these days. A day is the number of days since 1970. An empty name stands for all names
+-- beyond the maximum, without people.
+create table prospect_counts (
+  tenant_id text collate "C" not null,
+  kind text collate "C" not null check (kind in ('page', 'source')),
+  day integer not null,
+  name text collate "C" not null,
+  days_since integer not null check (days_since >= 0),
+  count bigint not null,
+  new_prospects bigint not null,
+  primary key (tenant_id, kind, day, name, days_since)
+);
+-- On which days a prospect was there. The latest are kept, as long as the counts of later days need them.
+create table prospect_days (
+  tenant_id text collate "C" not null,
+  prospect_id text collate "C" not null,
+  kind text collate "C" not null check (kind in ('page', 'source')),
+  name text collate "C" not null,
+  day integer not null,
+  primary key (tenant_id, prospect_id, kind, name, day)
+);
+create index prospect_days_by_day on prospect_days (tenant_id, day);
+
 -- What each API key used per minute, kept for 48 hours. The usage of a hook is stored with its ID as `api_key_id`.
 create table usage_counts (
   tenant_id text collate "C" not null,

@@ -217,6 +217,26 @@ create table prospect_log_counts (
   primary key (tenant_id, unit, at, source, type)
 ) strict, without rowid;
 
+create table prospect_counts (
+  tenant_id text not null,
+  kind text not null check (kind in ('page', 'source')),
+  day integer not null,
+  name text not null,
+  days_since integer not null check (days_since >= 0),
+  count integer not null,
+  new_prospects integer not null,
+  primary key (tenant_id, kind, day, name, days_since)
+) strict, without rowid;
+create table prospect_days (
+  tenant_id text not null,
+  prospect_id text not null,
+  kind text not null check (kind in ('page', 'source')),
+  name text not null,
+  day integer not null,
+  primary key (tenant_id, prospect_id, kind, name, day)
+) strict, without rowid;
+create index prospect_days_by_day on prospect_days (tenant_id, day);
+
 create table usage_counts (
   tenant_id text not null,
   at text not null,

@@ -9,7 +9,7 @@ const REST_MS = 20
 
 /** The options of counting. Omitted settings have the defaults of the service. */
 export type CounterOptions = {
-  readonly store: Partial<Pick<Store, 'counts' | 'moments'>>
+  readonly store: Partial<Pick<Store, 'counts' | 'prospectCounts' | 'moments'>>
   readonly clock?: Clock | undefined
   /** False: activities are not counted. */
   readonly counts?: boolean | undefined
@@ -21,6 +21,6 @@ export const counterJobs = (options: CounterOptions): readonly Job[] => {
   // The job runs only over a store that has the parts it needs.
   const store = options.store as Store
   const stepWith: Job['stepWith'] = (onError) => countProspectLogs({ store, clock, onError })
-  const needs = ['counts', 'moments'] as const
+  const needs = ['counts', 'prospectCounts', 'moments'] as const
   return counts ? [{ needs, queue: 'counts', pollMs: POLL_MS, restMs: REST_MS, stepWith }] : []
 }

@@ -23,7 +23,17 @@ const EXPIRED_POLL_MS = 60 * 60_000
 /** The options of an eraser. Omitted settings have the defaults of the service. */
 export type EraserOptions = WorkHooks & {
   readonly store: Partial<
-    Pick<Store, 'erasures' | 'merges' | 'prospectConflicts' | 'events' | 'tenants' | 'moments' | 'watch'>
+    Pick<
+      Store,
+      | 'erasures'
+      | 'merges'
+      | 'prospectConflicts'
+      | 'prospectCounts'
+      | 'events'
+      | 'tenants'
+      | 'moments'
+      | 'watch'
+    >
   >
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined

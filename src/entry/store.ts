@@ -98,6 +98,13 @@ export type {
   StoredConflict,
 } from '../core/ports/prospect-conflicts.ts'
 export type {
+  DayCount,
+  ProspectCount,
+  ProspectCounts,
+  ProspectDay,
+  ProspectTally,
+} from '../core/ports/prospect-counts.ts'
+export type {
   FoundTimeline,
   OldestLogsQuery,
   ProspectLogKey,

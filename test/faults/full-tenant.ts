@@ -43,7 +43,15 @@ const addCounts = async ({ store, clock }: Needs<keyof Store>, tenantId: string)
       count: 1,
       newProspects: 0,
     }))
-    await store.counts.record({ tenantId, from: '', to: '', removeFrom: null, add })
+    await store.counts.record({
+      tenantId,
+      from: '',
+      to: '',
+      removeFrom: null,
+      addProspects: [],
+      addDays: [],
+      add,
+    })
   }
 }
 

@@ -51,7 +51,7 @@ export const counts = section(
       return log.prospectLogId
     }
     const add = (tenantId: string, from: string, to: string, ...add: LogCount[]) =>
-      counts.record({ tenantId, from, to, removeFrom: null, add })
+      counts.record({ tenantId, from, to, removeFrom: null, addProspects: [], addDays: [], add })
     const slice = (tenantId: string, query: object = {}) =>
       counts.list({
         tenantId,
@@ -224,8 +224,7 @@ export const counts = section(
         ok(await counts.close(id, 'c', LONG_AGO))
         equal(await add(id, '', 'b', someCount(), later), 'recorded')
       }
-      const remove = (from: string) =>
-        counts.record({ tenantId, from, to: 'a', removeFrom: at(HOUR_MS), add: [] })
+      const remove = (from: string) => counts.record({ tenantId, from, to: 'a', removeFrom: at(HOUR_MS) })
       equal(await remove('x'), 'overtaken')
       like(await counts.find(tenantId), { position: 'b', closedTo: 'c' })
       same(await list(tenantId), [someCount(), later])

@@ -14,6 +14,7 @@ import {
   keyFields,
   newId,
   recordAll,
+  type SomeProspect,
   type SomeTenant,
   someClaim,
   someEndpoint,
@@ -35,6 +36,7 @@ export type Things = Awaited<ReturnType<typeof fillTenant>>
 
 /** The logs of the tenant are counted up to this id. */
 export const COUNTED = 'prospectlog_0'
+export const COUNTED_DAY = 20_454
 /** A range that keeps every hour of usage. */
 export const ALL_HOURS = { before: at(0), after: at(1e9), max: 1 }
 /** The claim of a worker that never comes back. The merges are requested a millisecond after the start. */
@@ -63,7 +65,7 @@ export const fillTenant = async (store: Ports) => {
   await store.apiKeys.add(key)
   const hook = someHook(tenantId, keyFields('one'))
   await store.hooks.add(hook)
-  await fillCounts(store, tenantId, key.apiKeyId)
+  await fillCounts(store, prospect, key.apiKeyId)
 
   const erasure = await claimedErasure(store, tenantId)
   const { merge, survivor } = await fillMerges(store, tenantId)
@@ -130,13 +132,16 @@ const fillPages = async (store: Ports, tenant: SomeTenant) => {
 }
 
 /** Counts of logs, which someone has read, and the usage of a key. */
-const fillCounts = async ({ counts }: Ports, tenantId: string, apiKeyId: string) => {
+const fillCounts = async ({ counts }: Ports, { tenantId, prospectId }: SomeProspect, apiKeyId: string) => {
+  const place = { kind: 'source', name: 'crm', day: COUNTED_DAY } as const
   await counts.markRead(tenantId, at(0))
   await counts.record({
     tenantId,
     from: '',
     to: COUNTED,
     removeFrom: null,
+    addProspects: [{ ...place, daysSince: 32, count: 1, newProspects: 0 }],
+    addDays: [{ ...place, prospectId }],
     add: [{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1, newProspects: 0 }],
   })
   await counts.addUsage(at(0), [{ tenantId, apiKeyId, requests: 1, activities: 1, bytes: 1 }], ALL_HOURS)

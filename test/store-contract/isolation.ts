@@ -1,7 +1,7 @@
 import type { PageGroupsQuery } from 'prospect-pages/store'
 import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
-import { fillTenant, type Things } from './filled-tenant.ts'
+import { COUNTED_DAY, fillTenant, type Things } from './filled-tenant.ts'
 import { namesOf } from './outbox.ts'
 import { addTenant, identifiersOf, readEach } from './rows.ts'
 import { verbs } from './verbs.ts'
@@ -41,6 +41,7 @@ const allOf = async ({ store, kept }: Subject, things: Things) => {
     ),
     keys: await store.apiKeys.list(tenantId),
     counted: await store.counts.find(tenantId),
+    prospectCounts: await store.prospectCounts.tally({ tenantId, afterId: '', toId: '~', day: COUNTED_DAY }),
     hooks: await store.hooks.list({ tenantId, ...SLICE }),
     brands: await store.tenants.brands(tenantId),
   }

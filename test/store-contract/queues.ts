@@ -138,7 +138,15 @@ export const queues = section(
       await recordProspect()
       await includes('counts', true)
       const to = newId('prospectlog')
-      await store.counts.record({ tenantId, from: '', to, removeFrom: null, add: [] })
+      await store.counts.record({
+        tenantId,
+        from: '',
+        to,
+        removeFrom: null,
+        addProspects: [],
+        addDays: [],
+        add: [],
+      })
       await includes('counts', false)
     },
   },

@@ -26,6 +26,7 @@ import { pages } from './pages.ts'
 import { placeholders } from './placeholders.ts'
 import { prospectConflicts } from './prospect-conflicts.ts'
 import { prospectCorrections } from './prospect-corrections.ts'
+import { prospectCounts } from './prospect-counts.ts'
 import { prospectLogs } from './prospect-logs.ts'
 import { prospectSearch } from './prospect-search.ts'
 import { prospects } from './prospects.ts'
@@ -57,6 +58,7 @@ export const sections: readonly Section[] = [
   prospectConflicts,
   prospectLogs,
   counts,
+  prospectCounts,
   pageGroups,
   pages,
   pageChanges,

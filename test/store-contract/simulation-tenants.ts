@@ -6,6 +6,7 @@ import { sortedBy, type World } from './simulation-world.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
+const START_DAY = START_MS / (24 * HOUR_MS)
 /** A time before now, by the clock of any database. */
 const LONG_AGO = '2020-01-01T00:00:00.000Z'
 
@@ -123,12 +124,17 @@ export const useCounts: MakeStep = (chance, seen) => {
   const hourly = countOf('hour')
   const daily = countOf('day')
   const source = chance.oneOf([null, hourly.source])
+  const day = START_DAY + chance.below(3)
+  const place = { kind: chance.oneOf(['page', 'source'] as const), name: chance.oneOf(AWKWARD_TEXTS), day }
+  const { prospectId } = chance.oneOf([{ prospectId: 'unknown' }, ...seen.prospects])
+  const counted = { ...place, daysSince: chance.oneOf([0, 1, 32]), count: 2, newProspects: chance.below(3) }
+  const firstDay = chance.oneOf([null, START_DAY])
   const removesCounts = chance.onceIn(5)
   const apiKeyId = chance.oneOf(['none', ...seen.keys.map(({ apiKeyId }) => apiKeyId)])
   const used = { tenantId, apiKeyId, requests: 1 + chance.below(9), activities: 1, bytes: chance.below(99) }
   return {
     name: 'use counts',
-    run: async ({ store: { counts }, now, clock }) => {
+    run: async ({ store: { counts, prospectCounts }, now, clock }) => {
       if (isRead) await counts.markRead(tenantId, now())
       // Sometimes ahead of this clock: then logs get later ids.
       const closedTo = idAt('prospectlog', clock() + closedInMs, '')
@@ -137,14 +143,24 @@ export const useCounts: MakeStep = (chance, seen) => {
       const from = found?.position ?? ''
       const moved = { tenantId, from, to: found?.nextId ?? from }
       const change = removesCounts
-        ? { ...moved, removeFrom: hour, add: [] }
-        : { ...moved, removeFrom: null, add: [hourly, daily] }
+        ? { ...moved, removeFrom: hour }
+        : {
+            ...moved,
+            removeFrom: null,
+            add: [hourly, daily],
+            addProspects: [counted],
+            addDays: [{ ...place, prospectId }],
+          }
+      const days = { tenantId, since: START_DAY, until: START_DAY + 3 }
       return [
         isClosed,
         found,
         inAnyOrder(await counts.tally({ tenantId, afterId: from, beforeId, max: 5 })),
         await counts.record(change),
         await counts.record({ ...change, from: 'elsewhere' }),
+        inAnyOrder(await prospectCounts.tally({ tenantId, afterId: from, toId: '~', day })),
+        inAnyOrder(await prospectCounts.namesOn(tenantId, day)),
+        inAnyOrder(await prospectCounts.list({ ...days, kind: place.kind, firstDay })),
         await countsSince(counts, hour, { tenantId, source, until: now(HOUR_MS) }),
         await counts.addUsage(hour, [used], { before: now(-1e12), after: now(1e12), max: 1 }),
         inAnyOrder(await counts.sumUsage({ tenantId, since: hour, rowsMax: 1e6, limit: 1e6 })),

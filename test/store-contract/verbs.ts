@@ -1,5 +1,5 @@
 import type { NewIdentifier, PageGroupsQuery } from 'prospect-pages/store'
-import { ALL_HOURS, COUNTED, type Ports, type Things } from './filled-tenant.ts'
+import { ALL_HOURS, COUNTED, COUNTED_DAY, type Ports, type Things } from './filled-tenant.ts'
 import { namesOf } from './outbox.ts'
 import { correctionOf, erasureChangesOf, mergeChangesOf } from './people.ts'
 import {
@@ -226,6 +226,39 @@ export const VERBS = {
       ask: ({ prospectConflicts }, { tenantId }, { prospect: { prospectId } }) =>
         prospectConflicts.removeOf({ tenantId, prospectId }, 100),
       toStrangers: 0,
+    },
+  },
+  prospectCounts: {
+    tally: {
+      serves: 'publisher',
+      ask: ({ prospectCounts }, { tenantId }) =>
+        prospectCounts.tally({ tenantId, afterId: '', toId: '~', day: COUNTED_DAY }),
+      toStrangers: [],
+    },
+    namesOn: {
+      serves: 'publisher',
+      ask: ({ prospectCounts }, { tenantId }) => prospectCounts.namesOn(tenantId, COUNTED_DAY),
+      toStrangers: [],
+    },
+    list: {
+      serves: 'callers',
+      ask: ({ prospectCounts }, { tenantId }) => {
+        const days = { since: COUNTED_DAY, until: COUNTED_DAY + 1, firstDay: COUNTED_DAY }
+        return prospectCounts.list({ tenantId, kind: 'source', ...days })
+      },
+      toStrangers: [],
+    },
+    removeOf: {
+      serves: 'publisher',
+      ask: ({ prospectCounts }, { tenantId }, { prospect: { prospectId } }) =>
+        prospectCounts.removeOf({ tenantId, prospectId }, 100),
+      toStrangers: 0,
+    },
+    expire: {
+      serves: 'publisher',
+      ask: ({ prospectCounts }, { tenantId }) =>
+        prospectCounts.expire({ tenantId, before: COUNTED_DAY + 1, max: 100 }),
+      toStrangers: false,
     },
   },
   prospectLogs: {
@@ -791,12 +824,15 @@ export const VERBS = {
     },
     record: {
       serves: 'publisher',
-      ask: async ({ counts }, { tenantId }) => {
+      ask: async ({ counts }, { tenantId }, { prospect: { prospectId } }) => {
         const unmoved = { tenantId, from: COUNTED, to: COUNTED }
-        await counts.record({ ...unmoved, removeFrom: at(9), add: [] })
+        await counts.record({ ...unmoved, removeFrom: at(9) })
         const unit = 'day' as const
         const added = { unit, at: at(0), source: 'shop', type: 'ordered', count: 1, newProspects: 0 }
-        return counts.record({ ...unmoved, removeFrom: null, add: [added] })
+        const place = { kind: 'source', name: 'shop', day: COUNTED_DAY } as const
+        const addProspects = [{ ...place, daysSince: 32, count: 1, newProspects: 0 }]
+        const addDays = [{ ...place, prospectId }]
+        return counts.record({ ...unmoved, removeFrom: null, add: [added], addProspects, addDays })
       },
       toStrangers: 'overtaken',
     },

@@ -195,15 +195,26 @@ const fillMerge = async (store: Store, tenantId: string): Promise<void> => {
 }
 
 /** Some counts of a tenant's activities, and how far its activities are counted. */
-const fillCounts = async ({ counts }: Store, tenantId: string): Promise<void> => {
+const fillCounts = async ({ activities, counts }: Store, tenantId: string): Promise<void> => {
+  const prospect = someProspect(tenantId)
+  await recordAll(activities, [prospect])
   await counts.markRead(tenantId, at(3))
   await counts.close(tenantId, 'prospectlog_02', at(3))
   const count = { at: at(0), source: 'crm', type: 'webhook', count: 3, newProspects: 2 }
+  const place = { kind: 'page', name: newId('page'), day: 20_454 } as const
   const add = [
     { ...count, unit: 'hour' as const },
     { ...count, unit: 'day' as const },
   ]
-  await counts.record({ tenantId, from: '', to: 'prospectlog_01', removeFrom: null, add })
+  await counts.record({
+    tenantId,
+    from: '',
+    to: 'prospectlog_01',
+    removeFrom: null,
+    addProspects: [{ ...place, daysSince: 32, count: 3, newProspects: 2 }],
+    addDays: [{ ...place, prospectId: prospect.prospectId }],
+    add,
+  })
   const used = { tenantId, apiKeyId: newId('apikey'), requests: 3, activities: 2, bytes: 2 ** 40 }
   await counts.addUsage(at(0), [used], { before: at(0), after: at(1), max: 1 })
 }

@@ -26,6 +26,8 @@ export const PLACES: Readonly<Record<string, Place>> = {
   prospect_logs: 'the tenant',
   counted_tenants: 'the tenant',
   prospect_log_counts: 'the tenant',
+  prospect_counts: 'the tenant',
+  prospect_days: 'the tenant',
   events: 'the tenant',
   event_counts: 'the tenant',
   webhook_endpoints: 'the tenant',

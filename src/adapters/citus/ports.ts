@@ -12,6 +12,7 @@ import type { PostgresSettings } from '../postgres/open.ts'
 import { createOutbox as createPlainOutbox } from '../postgres/outbox.ts'
 import { postgresPlaceholders } from '../postgres/placeholders.ts'
 import { postgresProspectConflicts } from '../postgres/prospect-conflicts.ts'
+import { postgresProspectCounts } from '../postgres/prospect-counts.ts'
 import { postgresProspects } from '../postgres/prospects.ts'
 import { readSizes } from '../postgres/sizes.ts'
 import { queryOver as plainQueryOver } from '../postgres/sql.ts'
@@ -62,6 +63,7 @@ export const portsOver = (
     prospectConflicts: postgresProspectConflicts(plainQuery),
     prospectLogs: postgresProspectLogs(query, forms, together),
     counts: postgresCounts(plainQuery),
+    prospectCounts: postgresProspectCounts(plainQuery),
     pageGroups: postgresPageGroups(query, outbox, together),
     ...handingOver(postgresPages(query, () => notify('versions'), forms, outbox, together)),
     versions: postgresVersions(query, forms, outbox, together),

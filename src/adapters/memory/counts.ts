@@ -1,14 +1,19 @@
 import { addUsed } from '../../core/counts/count-usage.ts'
 import { keyOf } from '../../core/engine/keys.ts'
+import { dayOf } from '../../core/engine/times.ts'
 import type { Counts, LogCount, UsageSum, Used } from '../../core/ports/counts.ts'
 import { matchingCounts, placeOf } from '../stores/count-slices.ts'
 import type { People } from './people.ts'
+import type { ProspectCountTables } from './prospect-counts.ts'
 import { indexBy, tableOf } from './table.ts'
 
 type Count = LogCount & { readonly tenantId: string }
 type UsedAt = Used & { readonly at: string }
 
-export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People): Counts => {
+export const memoryCounts = (
+  { logs, counted: tenants, outbox: { own } }: People,
+  prospectCounts: Pick<ProspectCountTables, 'add' | 'removeFrom'>,
+): Counts => {
   const counts = own(
     'prospect_log_counts',
     tableOf({ byTime: indexBy<Count>(['tenantId', 'unit'], ['at', 'source', 'type']) }),
@@ -54,16 +59,21 @@ export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People
         return { source, type, count: logs.length, newProspects, lastId }
       })
     },
-    record: async ({ tenantId, from, to, removeFrom, add }) => {
+    record: async (change) => {
+      const { tenantId, from, to, removeFrom } = change
       const found = tenants.byId.at({ tenantId })
       if (found?.position !== from) return 'overtaken'
       const closedTo = removeFrom === null && to < found.closedTo ? found.closedTo : to
       tenants.change(found, { position: to, closedTo })
-      const candidates = removeFrom === null ? [] : counts.byTime.all()
-      for (const count of candidates) {
-        if (count.tenantId === tenantId && count.at >= String(removeFrom)) counts.remove(count)
+      if (removeFrom !== null) {
+        for (const count of counts.byTime.all()) {
+          if (count.tenantId === tenantId && count.at >= removeFrom) counts.remove(count)
+        }
+        prospectCounts.removeFrom(tenantId, dayOf(Date.parse(removeFrom)))
+        return 'recorded'
       }
-      for (const count of add) {
+      prospectCounts.add(tenantId, change.addProspects, change.addDays)
+      for (const count of change.add) {
         const known = counts.byTime.at({ ...count, tenantId })
         const sums = {
           count: count.count + (known?.count ?? 0),

@@ -34,6 +34,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, deleted: () => vo
     'pages',
     tableOf({
       byId: indexBy<KeptPage>(['tenantId', 'pageGroupId'], ['pageId']),
+      byTenant: indexBy<KeptPage>(['tenantId'], ['pageId']),
       byKey: indexBy<KeptPage>(['tenantId', 'pageGroupId', 'idempotencyKey']),
       bySlug: indexBy<KeptPage>(['tenantId', 'pageGroupId', 'slug']),
       published: indexBy<KeptPage>(['tenantId'], ['publishedAt', 'pageId']),
@@ -283,5 +284,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, deleted: () => vo
     },
   })
   const pageGroups = memoryPageGroups(groups, outbox)
-  return { pageGroups, deletions, pages: pagesPort, versions: versionsPort, schedules }
+  const hasPage = (lookup: { readonly tenantId: string; readonly pageId: string }): boolean =>
+    pages.byTenant.at(lookup) !== undefined
+  return { pageGroups, deletions, pages: pagesPort, versions: versionsPort, schedules, hasPage }
 }

@@ -16,6 +16,7 @@ import { memoryPages } from './pages.ts'
 import { memoryPeople } from './people.ts'
 import { memoryPlaceholders } from './placeholders.ts'
 import { memoryProspectConflicts } from './prospect-conflicts.ts'
+import { memoryProspectCounts } from './prospect-counts.ts'
 import { memoryProspectLogs } from './prospect-logs.ts'
 import { memoryProspects } from './prospects.ts'
 import { type IsActive, indexBy, type Own, type TenantTable, tableOf } from './table.ts'
@@ -59,13 +60,13 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
       byTenant: indexBy<StoredApiKey>(['tenantId'], ['apiKeyId']),
     }),
   )
-
-  const pageParts = memoryPages(
+  const { hasPage, ...pageParts } = memoryPages(
     outbox,
     () => listeners.emit('versions'),
     () => listeners.emit('deletions'),
     isActive,
   )
+  const prospectCounts = memoryProspectCounts(people, hasPage)
 
   return {
     activities: memoryActivities(people, isKept),
@@ -74,7 +75,8 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     placeholders: memoryPlaceholders(people, isKept),
     prospectConflicts: memoryProspectConflicts(people),
     prospectLogs: memoryProspectLogs(people),
-    counts: memoryCounts(people),
+    counts: memoryCounts(people, prospectCounts),
+    prospectCounts: prospectCounts.port,
     erasures: memoryErasures(people, notifyEraser),
     ...pageParts,
     ...handingOver(pageParts.pages),

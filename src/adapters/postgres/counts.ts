@@ -1,9 +1,12 @@
+import { dayOf } from '../../core/engine/times.ts'
 import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
 import { matchingCounts, placeOf } from '../stores/count-slices.ts'
-import { COLUMNS } from '../stores/rows.ts'
+import { COLUMNS, without } from '../stores/rows.ts'
 import { columns, type Query } from './sql.ts'
 
 const ADDED = columns('added', 'unit, at timestamptz, source, type, count bigint, new_prospects bigint')
+const PROSPECTS = columns('prospects', without(COLUMNS.prospect_counts, 'tenant_id'))
+const DAYS = columns('days', without(COLUMNS.prospect_days, 'tenant_id'))
 const USED = columns('used', COLUMNS.usage_counts)
 
 export const postgresCounts = (query: Query): Counts => ({
@@ -53,9 +56,11 @@ export const postgresCounts = (query: Query): Counts => ({
     ) l
     group by l.source, l.type`,
 
-  record: async ({ tenantId, from, to, removeFrom, add }) => {
+  /** Prospects are read again: the days of one that was erased meanwhile would stay. */
+  record: async (change) => {
+    const { tenantId, from, to } = change
     const rows =
-      removeFrom === null
+      change.removeFrom === null
         ? await query(tenantId)`
           with moved as (
             update counted_tenants v set position = ${to}, closed_to = greatest(v.closed_to, ${to})
@@ -63,9 +68,19 @@ export const postgresCounts = (query: Query): Counts => ({
             returning v.tenant_id
           ), counted as (
             insert into prospect_log_counts as c (tenant_id, ${ADDED.names})
-            select moved.tenant_id, ${ADDED.values} from moved cross join ${ADDED.from(add)}
+            select moved.tenant_id, ${ADDED.values} from moved cross join ${ADDED.from(change.add)}
             on conflict (tenant_id, unit, at, source, type) do update set count = c.count + excluded.count,
               new_prospects = c.new_prospects + excluded.new_prospects
+          ), prospects_counted as (
+            insert into prospect_counts as c (tenant_id, ${PROSPECTS.names})
+            select moved.tenant_id, ${PROSPECTS.values} from moved cross join ${PROSPECTS.from(change.addProspects)}
+            on conflict (tenant_id, kind, day, name, days_since) do update set count = c.count + excluded.count,
+              new_prospects = c.new_prospects + excluded.new_prospects
+          ), days_added as (
+            insert into prospect_days (tenant_id, ${DAYS.names})
+            select moved.tenant_id, ${DAYS.values} from moved cross join ${DAYS.from(change.addDays)}
+              join prospects p on p.tenant_id = ${tenantId} and p.prospect_id = days.prospect_id and p.erased_at is null
+            on conflict do nothing
           )
           select 1 from moved`
         : await query(tenantId)`
@@ -75,7 +90,13 @@ export const postgresCounts = (query: Query): Counts => ({
             returning v.tenant_id
           ), removed as (
             delete from prospect_log_counts c using moved
-            where c.tenant_id = moved.tenant_id and c.at >= ${removeFrom}
+            where c.tenant_id = moved.tenant_id and c.at >= ${change.removeFrom}
+          ), prospects_removed as (
+            delete from prospect_counts c using moved
+            where c.tenant_id = moved.tenant_id and c.day >= ${dayOf(Date.parse(change.removeFrom))}
+          ), days_removed as (
+            delete from prospect_days d using moved
+            where d.tenant_id = moved.tenant_id and d.day >= ${dayOf(Date.parse(change.removeFrom))}
           )
           select 1 from moved`
     return rows.length > 0 ? 'recorded' : 'overtaken'

@@ -1,8 +1,12 @@
+import type { ColumnType } from '../stores/columns.ts'
 import type { Table } from '../stores/tables.ts'
 import { type Piece, type Query, textArray } from './sql.ts'
 
 /** A constant text in a statement: names of a table and its columns. */
 const names = (text: string): Piece => ({ texts: [text], values: [] })
+
+/** Values that come before every key: none begins with an empty text, and days count from 1970. */
+const FIRST: Partial<Record<ColumnType, string>> = { timestamptz: '-infinity', int: '-1' }
 
 /** Deletes the rows of tenants in one table. */
 export const removalOf = ({ name, key, columns }: Table) => {
@@ -14,8 +18,7 @@ export const removalOf = ({ name, key, columns }: Table) => {
   const keyTexts = listed((column) => `found.${column}::text`)
   const newestFirst = listed((column) => `found.${column} desc`)
   const afterKey = listed((column, i) => `place.key[${i + 1}]::${columns[column]}`)
-  /** Comes before every key: none is an empty text. */
-  const start = rest.map((column) => (columns[column] === 'timestamptz' ? '-infinity' : ''))
+  const start = rest.map((column) => FIRST[columns[column] ?? 'text'] ?? '')
 
   return {
     name,

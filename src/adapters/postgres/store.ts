@@ -22,6 +22,7 @@ import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
 import { postgresPlaceholders } from './placeholders.ts'
 import { postgresProspectConflicts } from './prospect-conflicts.ts'
+import { postgresProspectCounts } from './prospect-counts.ts'
 import { postgresProspectLogs } from './prospect-logs.ts'
 import { postgresProspects } from './prospects.ts'
 import { postgresSchedules } from './schedules.ts'
@@ -95,6 +96,7 @@ export const portsOver = (
     prospectConflicts: postgresProspectConflicts(query),
     prospectLogs: postgresProspectLogs(query, together),
     counts: postgresCounts(query),
+    prospectCounts: postgresProspectCounts(query),
     pageGroups: postgresPageGroups(query, outbox, together),
     ...handingOver(postgresPages(query, outbox, together, () => notify('versions'))),
     versions: postgresVersions(query, outbox, together),

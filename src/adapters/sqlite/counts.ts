@@ -1,4 +1,4 @@
-import { isoTime } from '../../core/engine/times.ts'
+import { dayOf, isoTime } from '../../core/engine/times.ts'
 import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
 import { matchingCounts, placeOf } from '../stores/count-slices.ts'
 import { COLUMNS } from '../stores/rows.ts'
@@ -38,6 +38,18 @@ const ADD = `
   ${insertInto('prospect_log_counts', COLUMNS.prospect_log_counts)}
   on conflict (tenant_id, unit, at, source, type) do update set count = count + excluded.count,
     new_prospects = new_prospects + excluded.new_prospects`
+const REMOVE_PROSPECTS = 'delete from prospect_counts where tenant_id = :tenantId and day >= :day'
+const REMOVE_DAYS = 'delete from prospect_days where tenant_id = :tenantId and day >= :day'
+const ADD_PROSPECTS = `
+  ${insertInto('prospect_counts', COLUMNS.prospect_counts)}
+  on conflict (tenant_id, kind, day, name, days_since) do update set count = count + excluded.count,
+    new_prospects = new_prospects + excluded.new_prospects`
+// Prospects are read again: the days of one that was erased meanwhile would stay.
+const ADD_DAY = `
+  insert into prospect_days (tenant_id, prospect_id, kind, name, day)
+  select tenant_id, prospect_id, :kind, :name, :day from prospects
+  where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null
+  on conflict do nothing`
 const LIST = `
   select unit, at, source, type, count, new_prospects, place from (
     select *, row_number() over (order by at, source, type) as place from prospect_log_counts
@@ -70,11 +82,20 @@ export const sqliteCounts = (database: Database): Counts => ({
   close: (tenantId, to, time) =>
     database.write(() => time <= isoTime(Date.now()) && database.run(CLOSE, { tenantId, to }) > 0),
   tally: async (lookup) => database.all<LogCount & { readonly lastId: string }>(TALLY, lookup),
-  record: ({ add, ...change }) =>
+  record: (change) =>
     database.write(() => {
+      const { tenantId, removeFrom } = change
       if (database.run(MOVE, change) === 0) return 'overtaken'
-      database.run(REMOVE, change)
-      for (const count of add) database.run(ADD, { ...count, ...change })
+      if (removeFrom === null) {
+        for (const count of change.add) database.run(ADD, { ...count, tenantId })
+        for (const count of change.addProspects) database.run(ADD_PROSPECTS, { ...count, tenantId })
+        for (const day of change.addDays) database.run(ADD_DAY, { ...day, tenantId })
+      } else {
+        const day = dayOf(Date.parse(removeFrom))
+        database.run(REMOVE, { tenantId, removeFrom })
+        database.run(REMOVE_PROSPECTS, { tenantId, day })
+        database.run(REMOVE_DAYS, { tenantId, day })
+      }
       return 'recorded'
     }),
   list: async (lookup) => matchingCounts(database.all(LIST, { ...lookup, ...placeOf(lookup) }), lookup),

@@ -19,6 +19,7 @@ import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
 import { sqlitePlaceholders } from './placeholders.ts'
 import { sqliteProspectConflicts } from './prospect-conflicts.ts'
+import { sqliteProspectCounts } from './prospect-counts.ts'
 import { sqliteProspectLogs } from './prospect-logs.ts'
 import { sqliteProspects } from './prospects.ts'
 import { sqliteSchedules } from './schedules.ts'
@@ -82,6 +83,7 @@ export const sqliteStore = (
     prospectConflicts: sqliteProspectConflicts(database),
     prospectLogs: sqliteProspectLogs(database),
     counts: sqliteCounts(database),
+    prospectCounts: sqliteProspectCounts(database),
     pageGroups: sqlitePageGroups(database, outbox),
     ...handingOver(sqlitePages(database, outbox, () => listeners.emit('versions'), together)),
     versions: sqliteVersions(database, outbox),

@@ -31,6 +31,10 @@ export const COLUMNS = {
   prospect_log_counts: columnsOf(
     'tenant_id, unit, at timestamptz, source, type, count bigint, new_prospects bigint',
   ),
+  prospect_counts: columnsOf(
+    'tenant_id, kind, day int, name, days_since int, count bigint, new_prospects bigint',
+  ),
+  prospect_days: columnsOf('tenant_id, prospect_id, kind, name, day int'),
   usage_counts: columnsOf(
     'tenant_id, at timestamptz, api_key_id, requests bigint, activities bigint, bytes bigint',
   ),

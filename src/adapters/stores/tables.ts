@@ -23,6 +23,8 @@ export const TABLES: readonly Table[] = [
   table('prospect_logs', 'tenant_id', 'prospect_log_id'),
   table('counted_tenants', 'tenant_id'),
   table('prospect_log_counts', 'tenant_id', 'unit', 'at', 'source', 'type'),
+  table('prospect_counts', 'tenant_id', 'kind', 'day', 'name', 'days_since'),
+  table('prospect_days', 'tenant_id', 'prospect_id', 'kind', 'name', 'day'),
   table('usage_counts', 'tenant_id', 'at', 'api_key_id'),
   table('page_groups', 'tenant_id', 'page_group_id'),
   table('page_group_deletions', 'tenant_id', 'page_group_id'),

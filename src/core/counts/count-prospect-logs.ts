@@ -1,20 +1,23 @@
 import { idsSince, timeOfId } from '../engine/id-times.ts'
 import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
-import { DAY_MS, HOUR_MS, isoTime } from '../engine/times.ts'
+import { DAY_MS, dayOf, HOUR_MS, isoTime } from '../engine/times.ts'
 import type { CountedTenant, Counts, CountUnit, LogCount } from '../ports/counts.ts'
+import type { Day } from '../ports/prospect-counts.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Moment, Timestamp } from '../ports/world.ts'
 import { decideCounts, PAIRS_MAX } from './decide-counts.ts'
+import { decideProspectCounts } from './decide-prospect-counts.ts'
 
 /** A tenant whose counts were not read for this long is not counted. */
 const READ_DAYS_MAX = 31
 /** How far the clocks of processes on one database may differ. */
 const CLOCKS_APART_MS = 30_000
 /** Logs of a tenant counted at a time. */
-const LOGS_MAX = 5_000
+const LOGS_MAX = 1_000
 export const UNIT_MS: Readonly<Record<CountUnit, number>> = { hour: HOUR_MS, day: DAY_MS }
 
-type Deps = Omit<Needs<'counts' | 'moments'>, 'newId'> & Pick<Parameters<typeof tenantsInTurn>[0], 'onError'>
+type Deps = Omit<Needs<'counts' | 'prospectCounts' | 'moments'>, 'newId'> &
+  Pick<Parameters<typeof tenantsInTurn>[0], 'onError'>
 /** The id up to which this process closed a tenant, and when it did. */
 type Closing = { readonly to: string; readonly moment: Moment }
 type Tally = Awaited<ReturnType<Counts['tally']>>
@@ -27,7 +30,8 @@ type Tally = Awaited<ReturnType<Counts['tally']>>
  * A clock that was set back makes ids that come before the counted ones: everything from the beginning of that day is
  * counted again.
  */
-export const countProspectLogs = ({ store: { counts, moments }, clock, onError, shareLoop }: Deps) => {
+export const countProspectLogs = ({ store, clock, onError, shareLoop }: Deps) => {
+  const { counts, prospectCounts, moments } = store
   const closings = new Map<string, Closing>()
   /** Logs that arrived before this time can be counted: no process makes an id for that time any more. */
   const settledUntilMs = () => clock() - CLOCKS_APART_MS
@@ -57,8 +61,7 @@ export const countProspectLogs = ({ store: { counts, moments }, clock, onError, 
     from: Timestamp,
   ): Promise<boolean> => {
     const to = idsSince('prospectlog', from)
-    const change = { tenantId, from: position, to, removeFrom: from, add: [] }
-    return (await counts.record(change)) === 'recorded'
+    return (await counts.record({ tenantId, from: position, to, removeFrom: from })) === 'recorded'
   }
 
   /** Closes the tenant if it has logs that can be counted after that. */
@@ -90,7 +93,9 @@ export const countProspectLogs = ({ store: { counts, moments }, clock, onError, 
     const ofDay = await additionsFor('day', tenantId, hourMs, tally)
     const logsCount = tally.reduce((sum, { count }) => sum + count, 0)
     const to = logsCount < LOGS_MAX ? beforeId : lastIdIn(tally, position)
-    const change = { tenantId, from: position, to, removeFrom: null, add: [...ofHour, ...ofDay] }
+    const ofProspects = await prospectAdditions(tenantId, position, to, dayOf(hourMs))
+    const add = [...ofHour, ...ofDay]
+    const change = { tenantId, from: position, to, removeFrom: null, add, ...ofProspects }
     return (await counts.record(change)) === 'recorded'
   }
 
@@ -115,6 +120,15 @@ export const countProspectLogs = ({ store: { counts, moments }, clock, onError, 
       limit: PAIRS_MAX + 1,
     })
     return decideCounts(unit, since, known.rows, tally)
+  }
+
+  /** What the logs after one id and up to another add to the counts of their day by prospects. */
+  const prospectAdditions = async (tenantId: string, afterId: string, toId: string, day: Day) => {
+    const [tally, names] = await Promise.all([
+      prospectCounts.tally({ tenantId, afterId, toId, day }),
+      prospectCounts.namesOn(tenantId, day),
+    ])
+    return decideProspectCounts(day, names, tally)
   }
 
   return tenantsInTurn({

@@ -1,7 +1,7 @@
 import { callListener } from '../engine/call-listener.ts'
 import { idsSince } from '../engine/id-times.ts'
-import { DAY_MS, isoTime } from '../engine/times.ts'
-import type { Needs } from '../ports/store.ts'
+import { DAY_MS, dayOf, isoTime } from '../engine/times.ts'
+import type { Needs, Store } from '../ports/store.ts'
 import type { Tenant } from '../ports/tenants.ts'
 import type { Served } from '../ports/world.ts'
 import { checkClock } from './check-clock.ts'
@@ -10,6 +10,8 @@ const TENANTS_MAX = 100
 const DELETE_MAX = 500
 
 type Deps = Omit<Needs<'erasures' | 'events' | 'tenants'>, 'newId'> & {
+  /** A small store need not count prospects. */
+  readonly store: Partial<Pick<Store, 'prospectCounts'>>
   /** How long logs are kept, unless their tenant overrides it; null: forever. */
   readonly retentionDays: number | null
   /** How long events and their deliveries are kept. */
@@ -21,7 +23,7 @@ type Deps = Omit<Needs<'erasures' | 'events' | 'tenants'>, 'newId'> & {
 }
 
 /**
- * Deletes expired rows: blocks of emails, and logs and events past their retention. A round visits all tenants, deletes
+ * Deletes expired rows: blocks of emails, logs and events past their retention, and the counted days of prospects. A round visits all tenants, deletes
  * a short list of each, and goes on with those that have more until nothing is left. Each call takes one step of it,
  * and returns whether there are more: if not, the next call begins a round. A round keeps the time at which it began,
  * and begins only if that can be trusted.
@@ -46,9 +48,16 @@ export const deleteExpired = ({ store, clock, retentionDays, eventDaysKept, onEr
     const keptSince = (days: number) => isoTime(Math.max(0, nowMs - days * DAY_MS))
     const beforeLogId = days === 0 ? null : idsSince('prospectlog', keptSince(days))
     const beforeEventId = idsSince('event', keptSince(eventDaysKept))
-    const { erasures, events } = store
-    const isMoreLeft = await erasures.expire({ tenantId, now: isoTime(nowMs), beforeLogId, max: DELETE_MAX })
-    return (await events.expire({ tenantId, beforeEventId, max: DELETE_MAX })) || isMoreLeft
+    // All logs of the days before this one have expired.
+    const beforeDay = days === 0 ? 0 : dayOf(nowMs - days * DAY_MS)
+    const { erasures, events, prospectCounts } = store
+    const max = DELETE_MAX
+    const areMoreLeft = [
+      await erasures.expire({ tenantId, now: isoTime(nowMs), beforeLogId, max }),
+      await events.expire({ tenantId, beforeEventId, max }),
+      await prospectCounts?.expire({ tenantId, before: beforeDay, max }),
+    ]
+    return areMoreLeft.includes(true)
   }
 
   return async (stop: AbortSignal): Promise<boolean> => {

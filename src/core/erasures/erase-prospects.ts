@@ -2,7 +2,7 @@ import { claimInTurns } from '../engine/claim-in-turns.ts'
 import { throwFirst } from '../engine/outcome.ts'
 import { isoTime, MINUTE_MS } from '../engine/times.ts'
 import { type ClaimedErasure, ERASURE_PASSES, type ErasureStep } from '../ports/erasures.ts'
-import type { Needs } from '../ports/store.ts'
+import type { Needs, Store } from '../ports/store.ts'
 import { identifiersOf, identifiersToLookUp } from '../prospects/identifiers.ts'
 import type { MayNoteConflicts } from '../prospects/note-conflicts.ts'
 
@@ -19,7 +19,9 @@ const REWRITE_MS_MAX = 10 * 60_000
 /** The position before all logs. Both passes begin there: an id says only when the clock of some process made it. */
 const BEFORE_LOGS = 'p'
 
-type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'> & MayNoteConflicts
+/** A small store need not count prospects. */
+type MayCountProspects = { readonly store: Partial<Pick<Store, 'prospectCounts'>> }
+type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'> & MayNoteConflicts & MayCountProspects
 
 /**
  * Completes erasures: the logs of the prospect are deleted, and the logs of other prospects that carry an identifier
@@ -30,7 +32,8 @@ type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'> & MayNoteConflicts
  * Each call claims some erasures, takes each tenant's one step further, and returns whether there may be more. All
  * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
-export const eraseProspects = ({ store: { erasures, moments, prospectConflicts }, clock }: Deps) => {
+export const eraseProspects = ({ store, clock }: Deps) => {
+  const { erasures, moments, prospectConflicts, prospectCounts } = store
   const { claim } = claimInTurns(erasures, {
     clock,
     leaseMs: LEASE_MS,
@@ -43,7 +46,7 @@ export const eraseProspects = ({ store: { erasures, moments, prospectConflicts }
     ...changes,
   })
 
-  /** Deletes logs of the erased prospects, and the conflicts that name them, as many as one step may. */
+  /** Deletes logs of the erased prospects, their counted days, and the conflicts that name them, as many as one step may. */
   const deleteLogs = async (beginning: readonly ClaimedErasure[]): Promise<ErasureStep[]> => {
     const steps: ErasureStep[] = []
     let room = DELETE_MAX
@@ -52,6 +55,7 @@ export const eraseProspects = ({ store: { erasures, moments, prospectConflicts }
       if (room > 0 && prospectId !== null) {
         room -= await erasures.deleteLogs(erasure, room)
         if (room > 0) room -= (await prospectConflicts?.removeOf({ tenantId, prospectId }, room)) ?? 0
+        if (room > 0) room -= (await prospectCounts?.removeOf({ tenantId, prospectId }, room)) ?? 0
       }
       steps.push(stepOf(erasure, { position: room > 0 ? BEFORE_LOGS : '' }))
     }

@@ -1,3 +1,4 @@
+import type { ProspectCount, ProspectDay } from './prospect-counts.ts'
 import type { Recorded, Timestamp } from './world.ts'
 
 /** The units of counting: whole hours and whole days, in UTC. */
@@ -33,6 +34,13 @@ export type Used = Record<'requests' | 'activities' | 'bytes', number> &
 export type UsageSum = Used & { readonly since: Timestamp }
 /** How far the position of a tenant moves. */
 type Moved = { readonly tenantId: string; readonly from: string; readonly to: string }
+/** Counts to add, by source and type and by prospects. The days of prospects that were erased since are left out. */
+type Added = {
+  readonly removeFrom: null
+  readonly add: readonly LogCount[]
+  readonly addProspects: readonly ProspectCount[]
+  readonly addDays: readonly ProspectDay[]
+}
 /** The part of a store that counts logs, for tenants whose counts are read, and the usage of API keys. */
 export type Counts = {
   /** Begins or resumes counting for a tenant. */
@@ -64,16 +72,10 @@ export type Counts = {
     readonly (Pick<LogCount, 'source' | 'type' | 'count' | 'newProspects'> & { readonly lastId: string })[]
   >
   /**
-   * Adds to the counts of a tenant, or removes those from `removeFrom` on, and moves its position; overtaken if that is no
-   * longer `from`. With `removeFrom` it is closed only up to the new position again.
+   * Adds to the counts of a tenant, or removes those from `removeFrom` on, the beginning of a day, and moves its position;
+   * overtaken if that is no longer `from`. With `removeFrom` it is closed only up to the new position again.
    */
-  record(
-    change: Moved &
-      (
-        | { readonly removeFrom: null; readonly add: readonly LogCount[] }
-        | { readonly removeFrom: Timestamp; readonly add: readonly never[] }
-      ),
-  ): Promise<Recorded>
+  record(change: Moved & (Added | { readonly removeFrom: Timestamp })): Promise<Recorded>
   /**
    * Counts from one time up to another, oldest first, of a source and a type unless they are null. Reads no more than
    * `limit`, the first ones after a count. `resume`: the last one it read, if there may be more.

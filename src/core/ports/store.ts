@@ -10,6 +10,7 @@ import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
 import type { Placeholders } from './placeholders.ts'
 import type { ProspectConflicts } from './prospect-conflicts.ts'
+import type { ProspectCounts } from './prospect-counts.ts'
 import type { ProspectLogs } from './prospect-logs.ts'
 import type { Prospects } from './prospects.ts'
 import type { Schedules } from './schedules.ts'
@@ -111,6 +112,7 @@ export type Ports = {
   readonly prospectConflicts: ProspectConflicts
   readonly prospectLogs: ProspectLogs
   readonly counts: Counts
+  readonly prospectCounts: ProspectCounts
   readonly pageGroups: PageGroups
   readonly pages: Pages
   readonly versions: Versions

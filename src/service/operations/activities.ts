@@ -223,9 +223,9 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   listProspectLogCounts: get(
     '/v0/prospect_log_counts',
     {
-      summary: 'Count activities by hour or day, source and type',
+      summary: 'Count activities by hour or day, source and type, or people by page or source',
       scope: 'prospect_logs:read',
-      needs: ['counts', 'moments'],
+      needs: ['counts', 'prospectCounts', 'moments'],
       useCase: listProspectLogCounts,
       query: ProspectLogCountQuery,
       answer: ProspectLogCounts,
@@ -234,7 +234,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
     },
     {
       description:
-        'Returns how many activities arrived in each hour or day, by source and type, up to about a minute ago. The first call starts counting, from the first activity of the tenant on. Counting stops if no one reads the counts for a month.',
+        'Returns how many activities arrived in each hour or day, by source and type, up to about a minute ago. With `of`, returns how many people, new people and activities each page or source brought, in each day or in a span of up to 31 days in which each person counts once. The first call starts counting, from the first activity of the tenant on. Counting stops if no one reads the counts for a month.',
       done: 'The counts, oldest first.',
       answers: {
         hours: {
@@ -259,8 +259,25 @@ those refused with 503. All items together may take 8 MiB unless the server sets
             countedUntil: '2026-11-21T07:47:09.561Z',
           },
         },
+        people: {
+          summary: 'The people of a page in a week',
+          value: {
+            items: [
+              {
+                at: '2026-11-15T00:00:00.000Z',
+                pageId: example.page.pageId,
+                source: null,
+                type: null,
+                count: 31,
+                prospects: 24,
+                newProspects: 19,
+              },
+            ],
+            countedUntil: '2026-11-21T07:47:09.561Z',
+          },
+        },
       },
-      fault: { detail: 'must be one of hour, day', parameter: 'by' },
+      fault: { detail: 'must be one of hour, day, span', parameter: 'by' },
     },
   ),
 }

@@ -4,6 +4,7 @@ import { SCOPES } from '../../../src/core/ports/api-keys.ts'
 import { openScene } from '../../support/api.ts'
 
 const COUNTS = 'GET /v0/prospect_log_counts'
+const DAY_MS = 86_400_000
 
 t.test('200: a tenant without activities', async (t) => {
   const { call } = await openScene()
@@ -45,10 +46,26 @@ t.test('400: more than 10,000 counts are refused by name', async (t) => {
     newProspects: 0,
   })
   const add = Array.from({ length: 10_000 }, (_, i) => count(i))
-  await store.counts.record({ tenantId, from: '', to: 'a', removeFrom: null, add })
+  await store.counts.record({
+    tenantId,
+    from: '',
+    to: 'a',
+    removeFrom: null,
+    addProspects: [],
+    addDays: [],
+    add,
+  })
   const most = await call(`${COUNTS}?until=${new Date(clock() + 1).toISOString()}`)
   t.equal((most.json['items'] as object[]).length, 10_000)
-  await store.counts.record({ tenantId, from: 'a', to: 'b', removeFrom: null, add: [count(10_000)] })
+  await store.counts.record({
+    tenantId,
+    from: 'a',
+    to: 'b',
+    removeFrom: null,
+    addProspects: [],
+    addDays: [],
+    add: [count(10_000)],
+  })
   const { status, json } = await call(`${COUNTS}?until=${new Date(clock() + 1).toISOString()}`)
   t.match({ status, json }, { status: 400, json: { detail: /10000/, errors: [{ parameter: 'since' }] } })
   const filtered = await call(`${COUNTS}?source=s7&type=t&until=${new Date(clock() + 1).toISOString()}`)
@@ -63,7 +80,15 @@ t.test('200: up to the last moment of the year 9999', async (t) => {
   await store.counts.markRead(tenantId, at)
   for (const unit of ['hour', 'day'] as const) {
     const count = { unit, at, source: 'crm', type: 't', count: 1, newProspects: 0 }
-    await store.counts.record({ tenantId, from: '', to: '', removeFrom: null, add: [count] })
+    await store.counts.record({
+      tenantId,
+      from: '',
+      to: '',
+      removeFrom: null,
+      addProspects: [],
+      addDays: [],
+      add: [count],
+    })
     const { json } = await call(`${COUNTS}?by=${unit}&since=${at}&until=9999-12-31T23:59:59.999Z`)
     t.match(json['items'], [{ source: 'crm', count: 1 }], unit)
   }
@@ -110,7 +135,15 @@ t.test('a long period is read in pieces, which equal requests share', async (t) 
   const add = Array.from({ length: 2_500 }, (_, i) => {
     return { unit: 'hour' as const, at, source: `s${i}`, type: 'x'.repeat(100), count: 1, newProspects: 0 }
   })
-  await store.counts.record({ tenantId, from: '', to: 'a', removeFrom: null, add })
+  await store.counts.record({
+    tenantId,
+    from: '',
+    to: 'a',
+    removeFrom: null,
+    addProspects: [],
+    addDays: [],
+    add,
+  })
   const until = new Date(clock() + 1).toISOString()
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => call(`${COUNTS}?until=${until}&source=s7`)),
@@ -133,7 +166,84 @@ t.test('400: no answer is larger than 4 MiB', async (t) => {
     const source = `${i}`.padEnd(100, '\u0001')
     return { unit: 'hour' as const, at, source, type: 't', count: 1, newProspects: 0 }
   })
-  await store.counts.record({ tenantId, from: '', to: 'a', removeFrom: null, add })
+  await store.counts.record({
+    tenantId,
+    from: '',
+    to: 'a',
+    removeFrom: null,
+    addProspects: [],
+    addDays: [],
+    add,
+  })
   const { status, json } = await call(`${COUNTS}?until=${new Date(clock() + 1).toISOString()}`)
   t.match({ status, json }, { status: 400, json: { detail: /fit into an answer/ } })
+})
+
+t.test('200: people by page or source, of a span or of each day', async (t) => {
+  const { call, store, clock, owner } = await openScene()
+  const { tenantId } = owner
+  const nowMs = clock()
+  const today = Math.floor(nowMs / DAY_MS)
+  await store.counts.markRead(tenantId, new Date(nowMs).toISOString())
+  const counted = (day: number, name: string, daysSince: number, count: number) => {
+    return { kind: 'page' as const, day, name, daysSince, count, newProspects: daysSince > 1 ? 1 : 0 }
+  }
+  const addProspects = [
+    counted(today - 1, 'page_tulips', 32, 2),
+    counted(today - 1, 'page_roses', 32, 4),
+    counted(today, 'page_tulips', 1, 2),
+    counted(today, 'page_tulips', 0, 5),
+    counted(today, 'page_tulips', 32, 1),
+    counted(today, '', 0, 9),
+  ]
+  const change = { tenantId, from: '', to: 'a', removeFrom: null, add: [], addDays: [], addProspects }
+  await store.counts.record(change)
+  const until = `until=${new Date(nowMs + 1).toISOString()}`
+  const dayBefore = new Date((today - 1) * DAY_MS).toISOString()
+  const thisDay = new Date(today * DAY_MS).toISOString()
+  const row = (
+    at: string,
+    pageId: string | null,
+    count: number,
+    prospects: number | null,
+    newProspects = 1,
+  ) => {
+    return { at, pageId, source: null, type: null, count, prospects, newProspects }
+  }
+
+  const span = await call(`${COUNTS}?of=page&since=${dayBefore}&${until}`)
+  t.equal(span.status, 200)
+  t.strictSame(span.json['items'], [
+    row(dayBefore, 'page_roses', 4, 4),
+    row(dayBefore, 'page_tulips', 10, 3, 2),
+    row(dayBefore, null, 9, null, 0),
+  ])
+  const days = await call(`${COUNTS}?of=page&by=day&since=${dayBefore}&${until}`)
+  t.strictSame(days.json['items'], [
+    row(dayBefore, 'page_roses', 4, 4),
+    row(dayBefore, 'page_tulips', 2, 2),
+    row(thisDay, 'page_tulips', 8, 3),
+    row(thisDay, null, 9, null, 0),
+  ])
+  t.strictSame((await call(`${COUNTS}?of=source&${until}`)).json['items'], [])
+})
+
+t.test('400: a query that cannot be counted by page or source is refused by name', async (t) => {
+  const { call } = await openScene()
+  const wrong = {
+    'of=person': 'of',
+    'by=span': 'by',
+    'of=page&by=hour': 'by',
+    'of=page&source=crm': 'source',
+    'of=source&type=webhook': 'type',
+    'of=page&since=2025-11-30T23:59:59Z&until=2026-01-01T00:00:00Z': 'since',
+    'of=page&by=day&since=2020-01-01T00:00:00Z': 'since',
+  }
+  for (const [query, parameter] of Object.entries(wrong)) {
+    const { status, json } = await call(`${COUNTS}?${query}`)
+    const refusal = { status: 400, json: { code: 'invalid_request', errors: [{ parameter }] } }
+    t.match({ status, json }, refusal, query)
+  }
+  const longest = await call(`${COUNTS}?of=page&since=2025-12-01T00:00:00Z&until=2026-01-01T00:00:00Z`)
+  t.equal(longest.status, 200, '31 days')
 })
