@@ -1,3 +1,4 @@
+import { firstAndLast } from '../json/first-and-last.ts'
 import { membersOf } from '../json/raw-json.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
@@ -37,8 +38,9 @@ const dataOf = (log: string, person: Prospect | null): string => {
   const isLarge = bytesOf(log) > DATA_BYTES_MAX
   texts.push(isLarge ? '"payloadOmitted":true' : `"payload":${payload?.rawJson}`)
   if (person) {
-    const { prospectId, email, externalId, name } = person
-    texts.push(`"prospect":${JSON.stringify({ prospectId, email, externalId, name })}`)
+    const { prospectId, email, externalId, name, attributes } = person
+    const shown = { prospectId, email, externalId, name, ...firstAndLast(name), attributes }
+    texts.push(`"prospect":${JSON.stringify(shown)}`)
   }
   return `{${texts}}`
 }

@@ -12,6 +12,8 @@ export type Receiver = {
 
 const EMAIL = '{{/data/prospect/email}}'
 const NAME = '{{/data/prospect/name?}}'
+const FIRST_NAME = '{{/data/prospect/firstName?}}'
+const LAST_NAME = '{{/data/prospect/lastName?}}'
 
 /** Each is checked against its vendor's documentation, and tested by test/e2e/receivers.full.ts. */
 export const RECEIVERS: Readonly<Record<'hubspot' | 'slack' | 'brevo' | 'json', Receiver>> = {
@@ -28,7 +30,10 @@ export const RECEIVERS: Readonly<Record<'hubspot' | 'slack' | 'brevo' | 'json', 
       "id": "${EMAIL}",
       "properties": {
         "email": "${EMAIL}",
-        "firstname": "${NAME}"
+        "firstname": "${FIRST_NAME}",
+        "lastname": "${LAST_NAME}",
+        "company": "{{/data/prospect/attributes/company?}}",
+        "phone": "{{/data/prospect/attributes/phone?}}"
       }
     }
   ]
@@ -62,7 +67,7 @@ export const RECEIVERS: Readonly<Record<'hubspot' | 'slack' | 'brevo' | 'json', 
     hint: 'In Brevo, open Settings, SMTP & API, API keys, and create one.',
     body: `{
   "email": "${EMAIL}",
-  "attributes": { "FIRSTNAME": "${NAME}" },
+  "attributes": { "FIRSTNAME": "${FIRST_NAME}", "LASTNAME": "${LAST_NAME}" },
   "updateEnabled": true
 }`,
   },
@@ -77,6 +82,7 @@ export const RECEIVERS: Readonly<Record<'hubspot' | 'slack' | 'brevo' | 'json', 
   "source": "{{/data/source}}",
   "type": "{{/data/type}}",
   "occurredAt": "{{/data/occurredAt}}",
+  "attributes": "{{/data/prospect/attributes}}",
   "payload": "{{/data/payload}}"
 }`,
   },

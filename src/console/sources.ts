@@ -106,7 +106,7 @@ const newHook = (values: Readonly<Record<string, string>>) => {
   const { vendor, source, secret, header, prefix, redirectTo } = values
   if (vendor === 'token') {
     const map = { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] }
-    const hook = { source, map, verify: { token: true } }
+    const hook = { source, map, verify: { token: true }, fieldsAsAttributes: true }
     if (!redirectTo) return hook
     // Scripts of that site may read the answer. The trap is not `website`, because a form may really ask for that.
     return { ...hook, redirectTo, origins: [new URL(redirectTo).origin], trap: TRAP }

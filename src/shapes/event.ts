@@ -36,7 +36,7 @@ const data = described(
       additionalProperties: true,
     },
   ),
-  'The resource as a GET of it shows it now, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.',
+  'The resource as a GET of it shows it now, or only its ids if it no longer exists. Over 20 KiB, its payload, content or attributes are omitted and `payloadOmitted` is true.',
 )
 
 /** An event as the feed shows it. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { PARTS_MAX, partsOf } from '../json/places.ts'
+import { ATTRIBUTES_MAX, isAttributeName, isAttributeText } from './attributes.ts'
 import { NewProspectLog } from './prospect-log.ts'
 import { withoutReservedNames } from './record.ts'
 import { boundedText, described, optional, whole } from './text.ts'
@@ -162,26 +163,43 @@ export const isPointer = (place: string) => POINTER.test(place) && place.split('
 const isPart = (part: string) =>
   /^(header:[A-Za-z0-9_-]{1,100}|query:\S{1,100})$/.test(part) || /^=.*\S/s.test(part) || isPointer(part)
 /** Places in order of preference. `alsoAllows` is one more word that a place may be. */
-const places = (description: string, { alsoAllows }: { readonly alsoAllows?: string } = {}) =>
-  v.optional(
-    v.pipe(
-      v.array(
-        v.pipe(
-          boundedText(0, 255),
-          v.check(
-            (place) => partsOf(place).every((part) => isPart(part) || part === alsoAllows),
-            `must be a JSON Pointer of at most ${LEVELS_MAX} levels${alsoAllows === undefined ? '' : `, ${alsoAllows}`}, header:name, query:name or =text, or a sum of these with " + " between`,
-          ),
-          v.check(
-            (place) => partsOf(place).length <= PARTS_MAX,
-            `must be a sum of at most ${PARTS_MAX} parts`,
-          ),
+const placeList = (alsoAllows?: string) =>
+  v.pipe(
+    v.array(
+      v.pipe(
+        boundedText(0, 255),
+        v.check(
+          (place) => partsOf(place).every((part) => isPart(part) || part === alsoAllows),
+          `must be a JSON Pointer of at most ${LEVELS_MAX} levels${alsoAllows === undefined ? '' : `, ${alsoAllows}`}, header:name, query:name or =text, or a sum of these with " + " between`,
         ),
+        v.check((place) => partsOf(place).length <= PARTS_MAX, `must be a sum of at most ${PARTS_MAX} parts`),
       ),
-      v.maxLength(10, 'must have at most 10 places'),
-      v.description(description),
     ),
+    v.maxLength(10, 'must have at most 10 places'),
   )
+const places = (description: string, { alsoAllows }: { readonly alsoAllows?: string } = {}) =>
+  v.optional(v.pipe(placeList(alsoAllows), v.description(description)))
+const attributePlaces = withoutReservedNames(
+  v.pipe(
+    v.record(
+      v.pipe(v.string(), v.check(isAttributeName, 'must be a name of 1 to 64 characters that is not blank')),
+      placeList(),
+    ),
+    v.maxEntries(ATTRIBUTES_MAX, `must have at most ${ATTRIBUTES_MAX} members`),
+  ),
+  {
+    type: 'object',
+    description:
+      'Where attributes of the prospect are, by their names, such as `{ "company": ["/org"] }`. They are stored as texts.',
+    maxProperties: ATTRIBUTES_MAX,
+    additionalProperties: {
+      type: 'array',
+      description: 'Where the attribute is.',
+      maxItems: 10,
+      items: { type: 'string', maxLength: 255 },
+    },
+  },
+)
 /** Where the members of an activity are found. The first place that leads to a text or number wins. */
 export const HookMap = v.pipe(
   v.strictObject({
@@ -196,12 +214,26 @@ export const HookMap = v.pipe(
       'Identifies one message in all attempts. One that you map belongs to the hook, the mapped type and the mapped person. `sha256` is the hash of the body, which is a key for 24 hours.',
       { alsoAllows: 'sha256' },
     ),
+    attributes: v.optional(attributePlaces),
   }),
   v.description(
     'Where the members of an activity are. A place is a JSON Pointer into the body, in which `name[member=value]` leads to an element of a list; `header:name`; `query:name`; `=text`, for a text that is always the same; or a sum such as `/first + /last`. The first place that leads to a text or a number wins; of a list of texts, the first that is usable. Blanks and placeholders such as `N/A` are passed over. Members given replace those of the preset.',
   ),
 )
 export type HookMap = v.InferOutput<typeof HookMap>
+/** A member of an activity that has places, or one of the attributes: `attributes/company`. */
+export type MapMember = Exclude<keyof HookMap, 'attributes'> | `attributes/${string}`
+
+/** All members of a map with their places. */
+export const placesIn = ({ attributes = {}, ...members }: HookMap): [MapMember, readonly string[]][] => [
+  ...Object.entries(members).map(
+    ([name, places = []]) => [name as MapMember, places] as [MapMember, string[]],
+  ),
+  ...Object.entries(attributes).map(([name, places]): [MapMember, string[]] => [
+    `attributes/${name}`,
+    places,
+  ]),
+]
 
 /** Maximum characters of the text of any member of an activity. */
 export const MEMBER_LENGTH_MAX = 1_000
@@ -213,7 +245,10 @@ const MEMBERS = {
   email: boundedText(1, MEMBER_LENGTH_MAX),
 }
 /** Whether a text can be this member of an activity. */
-export const fitsMember = (member: keyof typeof MEMBERS, text: string): boolean => v.is(MEMBERS[member], text)
+export const fitsMember = (member: Exclude<MapMember, 'occurredAt'>, text: string): boolean =>
+  isAttribute(member) ? text.trim() !== '' && isAttributeText(text) : v.is(MEMBERS[member], text)
+export const isAttribute = (member: MapMember): member is `attributes/${string}` =>
+  member.startsWith('attributes/')
 
 const SIGNATURE_REPLIES = ['hmac-sha256-hex', 'hmac-sha256-base64']
 /** Whether a member of a reply is the signature of the challenge. */

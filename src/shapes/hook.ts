@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { AttributesMode } from './attributes.ts'
 import { bodyOf } from './body.ts'
 import {
   Challenge,
@@ -9,6 +10,7 @@ import {
   isPointer,
   LEVELS_MAX,
 } from './hook-rules.ts'
+import { rawObject } from './json.ts'
 import { NewProspectLog, ProspectLog } from './prospect-log.ts'
 import { withoutReservedNames } from './record.ts'
 import { sliceOf } from './slice.ts'
@@ -82,6 +84,14 @@ const GIVEN = {
     v.picklist(['new', 'shared']),
     'The prospect of an activity without a usable email or external id: a new one each time, or one that all of the hook share.',
   ),
+  fieldsAsAttributes: described(
+    v.boolean(),
+    'Whether the other text fields of a form, or text members at the top of a JSON body, become attributes of the prospect, under their own names.',
+  ),
+  attributesMode: described(
+    AttributesMode,
+    '`fill`: attributes are set if the prospect has none of that name. `overwrite`: they replace those that it has.',
+  ),
 }
 const status = described(
   v.picklist(['enabled', 'disabled']),
@@ -101,6 +111,8 @@ export const NewHook = bodyOf({
   challenge: v.optional(GIVEN.challenge, null),
   answer: v.optional(GIVEN.answer, null),
   unidentified: v.optional(GIVEN.unidentified, 'new'),
+  fieldsAsAttributes: v.optional(GIVEN.fieldsAsAttributes, false),
+  attributesMode: v.optional(GIVEN.attributesMode, 'fill'),
 })
 export type NewHook = v.InferOutput<typeof NewHook>
 
@@ -142,6 +154,8 @@ export const Hook = v.object({
   challenge: GIVEN.challenge,
   answer: GIVEN.answer,
   unidentified: GIVEN.unidentified,
+  fieldsAsAttributes: GIVEN.fieldsAsAttributes,
+  attributesMode: GIVEN.attributesMode,
   path: described(
     v.string(),
     'Where the vendor posts to. A token is shown only in the answer that issues it; later it is `•••`.',
@@ -197,6 +211,7 @@ export const TriedActivity = v.pipe(
     name,
     occurredAt,
     idempotencyKey,
+    attributes: v.optional(described(rawObject(), 'The attributes that the prospect would get.')),
     payload: ProspectLog.entries.payload,
   }),
   v.description('An activity as it would be logged.'),

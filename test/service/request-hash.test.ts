@@ -37,6 +37,8 @@ const VALUES: Readonly<Record<string, readonly [unknown, unknown]>> = {
   ],
   answer: [{ status: 200 }, { status: 204 }],
   unidentified: ['new', 'shared'],
+  fieldsAsAttributes: [true, false],
+  attributesMode: ['fill', 'overwrite'],
   url: ['https://example.com/a', 'https://example.com/b'],
   types: [['page.created'], ['page.deleted']],
   sources: [['a'], ['b']],

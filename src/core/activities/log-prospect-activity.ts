@@ -64,7 +64,7 @@ export const logProspectActivity =
   (deps: Deps) =>
   (activity: NewActivity): Promise<LoggedActivity> => {
     const { store, clock, newId } = deps
-    const person = personIn(activity, store.prospects !== undefined)
+    const person = personIn(activity, keepsAttributes(activity, deps))
     const logging = decideAndSave({
       recall: () => recallWithSameRequest(activity, person, deps),
       decide: (known) => {
@@ -89,12 +89,12 @@ export const logProspectActivity =
     return logging.then((logged) => logged ?? logProspectActivity(deps)(shared))
   }
 
-const personIn = (activity: NewActivity, keepsAttributes: boolean): Person => {
+const personIn = (activity: NewActivity, isKept: boolean): Person => {
   const { tenantId, prospectId, source, idempotencyKey, attributesMode } = activity
   const matchable = identifiersOf(activity)
   const key = idempotencyKey === undefined ? undefined : { source, idempotencyKey, ...scopesOf(activity) }
   const lookup = { tenantId, prospectId, identifiers: identifiersToLookUp(tenantId, matchable), key }
-  const attributes = keepsAttributes ? sentAttributes(activity.attributes, attributesMode) : null
+  const attributes = isKept ? sentAttributes(activity.attributes, attributesMode) : null
   return { lookup, matchable, name: nameIn(activity), attributes }
 }
 
@@ -127,7 +127,7 @@ const decide = (
   const found = matchProspect(known, lookup.prospectId, matchable)
   const { receipt } = known
   const gained = gainsOf(person, known, found)
-  const ignored = ignoredOf(activity, gained.leftOut, store.prospects !== undefined)
+  const ignored = ignoredOf(activity, gained.leftOut, keepsAttributes(activity, { store }))
   if (receipt !== null && !isExpired(activity, receipt, createdAt)) {
     const { prospectLogId } = receipt
     const value = receiptOf(receipt, ignored)
@@ -156,14 +156,18 @@ const decide = (
   return { answer: { value: receiptOf(log, ignored), replayed: false }, change: { lookup, ...saved, log } }
 }
 
-/** What a receipt names as not stored. A store that shows no prospects keeps no attributes. */
+/** A store that shows no prospects keeps no attributes, nor does the one prospect of a hook, who is no person. */
+const keepsAttributes = ({ isShared }: NewActivity, { store }: Pick<Deps, 'store'>): boolean =>
+  store.prospects !== undefined && !isShared
+
+/** What a receipt names as not stored. */
 const ignoredOf = (
   { ignored = [], attributes }: NewActivity,
   leftOut: readonly string[],
-  keepsAttributes: boolean,
+  isKept: boolean,
 ): readonly string[] => {
-  if (attributes === undefined || (keepsAttributes && leftOut.length === 0)) return ignored
-  return [...ignored, ...(keepsAttributes ? ignoredAttributes(leftOut) : ['attributes'])].slice(0, NAMED_MAX)
+  if (attributes === undefined || (isKept && leftOut.length === 0)) return ignored
+  return [...ignored, ...(isKept ? ignoredAttributes(leftOut) : ['attributes'])].slice(0, NAMED_MAX)
 }
 
 /** Whether an activity names a person, and another one than the log that has its key. */

@@ -1,3 +1,4 @@
+import { firstAndLast } from '../../json/first-and-last.ts'
 import { writeJson } from '../../json/write-json.ts'
 import type { EventType } from '../../shapes/event.ts'
 import type { Prospect } from '../../shapes/prospect.ts'
@@ -24,7 +25,7 @@ type OfTenant = Pick<StoredEvent, 'tenantId'>
 /**
  * The data of an event: the current state of its resource, read when the event is shown, so that no data of an erased
  * person remains. For a resource that no longer exists, only the ids. Data larger than 20 KiB has `payloadOmitted`
- * instead of its payload or content, or instead of everything but its ids.
+ * instead of its payload, content or attributes, or instead of everything but its ids.
  */
 export const eventData =
   (readers: EventReaders): EventData =>
@@ -33,12 +34,14 @@ export const eventData =
     return data
   }
 
-/** The data of an event as webhooks send it: an activity shows its prospect too. */
+/** The data of an event as webhooks send it: an activity shows its prospect too, and a person the first and last name. */
 export const webhookEventData =
   (readers: EventReaders): EventData =>
   async (event) => {
     const { data, prospect } = await dataAndProspect(event, readers)
-    return prospect === undefined ? data : { ...data, prospect: shownIn(prospect) }
+    if (prospect !== undefined) return { ...data, prospect: shownIn(prospect) }
+    const isPerson = resourceNameOf(event) === 'prospect' && 'name' in data
+    return isPerson ? { ...data, ...firstAndLast((data as Prospect).name) } : data
   }
 
 const dataAndProspect = async (event: StoredEvent, readers: EventReaders) => {
@@ -49,7 +52,7 @@ const dataAndProspect = async (event: StoredEvent, readers: EventReaders) => {
 }
 
 const withoutLargeParts = (
-  { payload, content, publishedVersion, ...others }: Resource,
+  { payload, content, attributes, publishedVersion, ...others }: Resource,
   ids: object,
 ): object => {
   const { content: _, ...version } = publishedVersion ?? {}
@@ -57,12 +60,10 @@ const withoutLargeParts = (
   return { ...(fits(smaller) ? smaller : ids), payloadOmitted: true }
 }
 
-const shownIn = ({ prospectId, email, externalId, name }: Prospect) => ({
-  prospectId,
-  email,
-  externalId,
-  name,
-})
+const shownIn = ({ prospectId, email, externalId, name, attributes }: Prospect): object => {
+  const shown = { prospectId, email, externalId, name, ...firstAndLast(name), attributes }
+  return fits(shown) ? shown : withoutLargeParts(shown, { prospectId })
+}
 
 /** The data of many events, each resource read once. */
 export const dataOfMany = (dataOf: EventData): EventData => {
@@ -79,6 +80,7 @@ export const dataOfMany = (dataOf: EventData): EventData => {
 type Resource = {
   readonly payload?: object
   readonly content?: object | null
+  readonly attributes?: object
   readonly publishedVersion?: { readonly content?: object } | null
   /** The person behind an activity. */
   readonly prospect?: Prospect

@@ -27,8 +27,8 @@ export const hookNotFound = (): never => refuse('hook_not_found', 'Hook not foun
 
 /** The fields of a hook that callers see. Its path contains the token only if that was just issued. */
 export const hookOf = (hook: StoredHook, { publicUrl }: HookTools, token?: string): Hook => {
-  const { verify, hmac, map, each, redirectTo, origins, trap, challenge, answer, unidentified } =
-    rulesOf(hook)
+  const rules = rulesOf(hook)
+  const { verify, hmac, map, each, redirectTo, origins, trap, challenge, answer } = rules
   const path = `/hooks/${hook.hookId}${hmac ? '' : `/${token ?? HIDDEN}`}`
   return {
     hookId: hook.hookId,
@@ -44,7 +44,9 @@ export const hookOf = (hook: StoredHook, { publicUrl }: HookTools, token?: strin
     trap,
     challenge,
     answer,
-    unidentified,
+    unidentified: rules.unidentified,
+    fieldsAsAttributes: rules.fieldsAsAttributes,
+    attributesMode: rules.attributesMode,
     path,
     url: publicUrl === null ? null : publicUrl + path,
     createdAt: hook.createdAt,

@@ -10,13 +10,16 @@ import { PRESET_ROWS } from './presets.ts'
 type ForBrowsers = Pick<NewHook, 'redirectTo' | 'origins' | 'trap'>
 /** The stored rules of a hook, as they were sent. Newer members are missing in older rows. */
 export type HookRules = Pick<NewHook, 'map' | 'each'> &
-  Partial<ForBrowsers & Pick<NewHook, 'unidentified' | 'challenge' | 'answer'>> & {
+  Partial<
+    ForBrowsers &
+      Pick<NewHook, 'unidentified' | 'challenge' | 'answer' | 'fieldsAsAttributes' | 'attributesMode'>
+  > & {
     readonly verify: Omit<NewHook['verify'], 'secret'>
   }
 
 /** The rules with the additions of the preset. Without an HMAC a hook is verified by its token. */
 export const rulesOf = ({ rules }: Pick<StoredHook, 'rules'>) => {
-  const { verify, map, each, redirectTo, origins, trap, challenge, answer, unidentified }: HookRules =
+  const { verify, map, each, redirectTo, origins, trap, challenge, answer, ...others }: HookRules =
     JSON.parse(rules.rawJson)
   const preset = verify.preset && PRESET_ROWS[verify.preset]
   return {
@@ -32,7 +35,9 @@ export const rulesOf = ({ rules }: Pick<StoredHook, 'rules'>) => {
     answer: answer ?? preset?.answer ?? null,
     pingType: preset?.pingType,
     headerPrefixes: preset?.headerPrefixes,
-    unidentified: unidentified ?? 'new',
+    unidentified: others.unidentified ?? 'new',
+    fieldsAsAttributes: others.fieldsAsAttributes ?? false,
+    attributesMode: others.attributesMode ?? 'fill',
     redirectTo: redirectTo ?? null,
     origins: origins ?? [],
     trap: trap ?? null,
@@ -50,6 +55,8 @@ export const rulesText = ({
   challenge,
   answer,
   unidentified,
+  fieldsAsAttributes,
+  attributesMode,
 }: HookRules): RawJson => {
   const isForBrowsers = Boolean(redirectTo || origins?.length || trap)
   if (isForBrowsers && !isByToken({ preset, token }))
@@ -57,6 +64,7 @@ export const rulesText = ({
   if (signsChallenges(challenge ?? null) && isByToken({ preset, token }))
     refuseVerification('must be by a secret, with which the reply is signed', '/challenge')
   const verify = { preset, hmac, token }
-  const rules = { verify, map, each, redirectTo, origins, trap, challenge, answer, unidentified }
+  const forBrowsers = { redirectTo, origins, trap, challenge, answer }
+  const rules = { verify, map, each, ...forBrowsers, unidentified, fieldsAsAttributes, attributesMode }
   return { rawJson: JSON.stringify(rules) }
 }

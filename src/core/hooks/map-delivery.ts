@@ -4,7 +4,14 @@ import { findInJson, jsonInString, type PointerTree, pointerTree } from '../../j
 import { isLeftover } from '../../json/leftovers.ts'
 import { partsOf, textAt } from '../../json/places.ts'
 import { elementsFrom } from '../../json/split-json.ts'
-import { fitsMember, type HookMap, MEMBER_LENGTH_MAX } from '../../shapes/hook-rules.ts'
+import {
+  fitsMember,
+  type HookMap,
+  isAttribute,
+  type MapMember,
+  MEMBER_LENGTH_MAX,
+  placesIn as placesOfMembers,
+} from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { atOnce, eachInTurn } from '../engine/each-in-turn.ts'
 import { sha256 } from '../engine/keys.ts'
@@ -26,12 +33,13 @@ export type MappedActivity = {
   readonly name?: string | undefined
   readonly occurredAt?: string | undefined
   readonly idempotencyKey?: string | undefined
+  readonly attributes?: RawJson
   /** Set if the key is the hash of the body. */
   readonly isKeyOfBody?: true
 }
 /** What a place of a member has, and the parts of that place. */
 type Found = { readonly text: string; readonly parts: readonly string[] }
-type Member = keyof HookMap
+type Member = MapMember
 /** The text at a part of a place, if there is one; the texts of a list, in order of preference. */
 type Read = (part: string) => readonly string[]
 /** The same at a place, by its parts. */
@@ -41,6 +49,8 @@ type MapperOptions = {
   readonly tenantId?: string
   /** The type if no place leads to one. */
   readonly defaultType?: string
+  /** Returns further attributes of a payload, by their names. */
+  readonly fieldsIn?: ((payload: RawJson) => ReadonlyMap<string, string>) | null
   readonly shareLoop?: ShareLoop
 }
 
@@ -48,11 +58,10 @@ type MapperOptions = {
 export const mapperOf = (
   map: HookMap,
   each: string | null,
-  { tenantId = '', defaultType = 'webhook', shareLoop = atOnce }: MapperOptions = {},
+  { tenantId = '', defaultType = 'webhook', fieldsIn = null, shareLoop = atOnce }: MapperOptions = {},
 ) => {
-  const places = new Map(
-    Object.entries(map).map(([member, places = []]) => [member as Member, places.map(partsOf)]),
-  )
+  const places = new Map(placesOfMembers(map).map(([member, places]) => [member, places.map(partsOf)]))
+  const attributeMembers = [...places.keys()].filter(isAttribute)
   const pointers = [...places.values()].flat(2).filter(isPointer)
   const tree = pointerTree(pointers)
   const [list, ...innerLists] = each === null ? [] : listsIn(each)
@@ -74,16 +83,30 @@ export const mapperOf = (
     if (member === 'occurredAt' && unusable) warn(`has a time that cannot be used at ${unusable.join(' + ')}`)
     return kept
   }
-  const activityOf = ({ payload }: Document, find: (member: Member) => Found | undefined): MappedActivity => {
+  /** Those at mapped places, then the other fields. */
+  const attributesOf = (payload: RawJson, find: (member: Member) => Found | undefined): RawJson | null => {
+    if (attributeMembers.length === 0 && fieldsIn === null) return null
+    const texts = new Map<string, string>()
+    for (const member of attributeMembers) {
+      const found = find(member)
+      if (found !== undefined) texts.set(member.slice(member.indexOf('/') + 1), found.text)
+    }
+    for (const [name, text] of fieldsIn?.(payload) ?? []) if (!texts.has(name)) texts.set(name, text)
+    return texts.size === 0 ? null : textsAsJson(texts)
+  }
+  const activityOf = (document: Document, find: (member: Member) => Found | undefined): MappedActivity => {
     const key = find('idempotencyKey')
+    const payload = document.payload()
+    const attributes = attributesOf(payload, find)
     return {
       type: find('type')?.text ?? defaultType,
-      payload: payload(),
+      payload,
       email: find('email')?.text,
       externalId: find('externalId')?.text,
       name: find('name')?.text,
       occurredAt: find('occurredAt')?.text,
       idempotencyKey: key?.text,
+      ...(attributes && { attributes }),
       ...(key?.parts.includes(BODY_HASH) && { isKeyOfBody: true }),
     }
   }
@@ -148,6 +171,11 @@ export const mapperOf = (
   }
 }
 
+const textsAsJson = (texts: ReadonlyMap<string, string>): RawJson => {
+  const members = Array.from(texts, ([name, text]) => `${JSON.stringify(name)}:${JSON.stringify(text)}`)
+  return { rawJson: `{${members}}` }
+}
+
 /** The place that stands for the hash of the body. */
 const BODY_HASH = 'sha256'
 /** Finds a member of the activity at an index; null: of what several activities share. */
@@ -203,7 +231,8 @@ const headerTexts = (delivery: Delivery, name: string): readonly string[] => {
 const isMissing = (member: Member, text: string): boolean => {
   if (member === 'email' || member === 'externalId')
     return normalizedTexts({ [member]: text })[member] === null
-  return member === 'name' || member === 'type' ? isLeftover(text) : isPlaceholder(text)
+  const isWord = member === 'name' || member === 'type' || isAttribute(member)
+  return isWord ? isLeftover(text) : isPlaceholder(text)
 }
 
 /** A key made of two: hashed if it would be too long. */

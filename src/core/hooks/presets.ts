@@ -18,7 +18,7 @@ export type Preset = {
   readonly pingType?: string
 }
 /** The places of each member, one after another. */
-type Row = Omit<Preset, 'map'> & { readonly [Member in keyof HookMap]?: string }
+type Row = Omit<Preset, 'map'> & { readonly [Member in Exclude<keyof HookMap, 'attributes'>]?: string }
 
 const HEX: Omit<Hmac, 'header'> = {
   algorithm: 'sha256',

@@ -1,3 +1,4 @@
+import { placesIn } from '../../shapes/hook-rules.ts'
 import type { NewActivity } from '../activities/new-log.ts'
 import { atOnce } from '../engine/each-in-turn.ts'
 import { unavailable } from '../engine/failures.ts'
@@ -10,6 +11,7 @@ import type { StoredHook } from '../ports/hooks.ts'
 import { identifiersOf, isIdentified, normalizedTexts } from '../prospects/identifiers.ts'
 import { answererOf, type ChallengeAnswer, isLikeChallenge, signsChallenges } from './challenge.ts'
 import { type Delivery, headerIn, hopsIn } from './delivery.ts'
+import { fieldsAsAttributes } from './fields-as-attributes.ts'
 import { rulesOf } from './hook-rules.ts'
 import { hashOfToken, isEqual, secretKeyOf } from './hook-secret.ts'
 import type { HookTools } from './hook-tools.ts'
@@ -28,13 +30,13 @@ export const readyHook = (
 ) => {
   const { tenantId, hookId, source, isSuspended = false } = stored
   const { hmac, map, isKeyByHand, each, headerPrefixes, unidentified, ...others } = rulesOf(stored)
-  const { redirectTo, origins, trap, challenge, probe, answer, pingType } = others
+  const { redirectTo, origins, trap, challenge, probe, answer, pingType, attributesMode } = others
   const verify = hmac && verifierOf(hmac)
   const isTrapped = trap === null ? null : trapOf(trap)
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
   /** Where a person should be named; empty if activities without one are as they should be. */
   const personPlaces = unidentified === 'new' ? [...(map.email ?? []), ...(map.externalId ?? [])] : []
-  const readsQuery = Object.values(map).some((places) => /(^| \+ )query:/m.test(places?.join('\n') ?? ''))
+  const readsQuery = placesIn(map).some(([, places]) => /(^| \+ )query:/m.test(places.join('\n')))
   /** A query that is not part of the signed text is not enough to make an activity. */
   const coversQuery = !hmac || hmac.template.includes('{url}')
   const isForBrowsers = redirectTo !== null || trap !== null || origins.length > 0
@@ -46,7 +48,8 @@ export const readyHook = (
     const { secret } = open(stored.secret)
     return secret === null ? undecryptable() : secretKeyOf(secret, hmac?.secretEncoding ?? 'utf8')
   }
-  const mapped = mapperOf(map, each, { tenantId, defaultType, shareLoop })
+  const fieldsIn = others.fieldsAsAttributes ? fieldsAsAttributes(map, trap) : null
+  const mapped = mapperOf(map, each, { tenantId, defaultType, fieldsIn, shareLoop })
   /** With the names of headers that the preset expects. */
   const renamed = (delivery: Delivery): Delivery => {
     const [to = '', from = ''] = headerPrefixes ?? []
@@ -150,7 +153,14 @@ export const readyHook = (
         whole.payload()
         await shareLoop(tenantId, true)
       }
-      const sender = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
+      const sender = {
+        tenantId,
+        apiKeyId: null,
+        source,
+        isVerified: true,
+        hops: hopsIn(delivery),
+        attributesMode,
+      } as const
       if (delivery.query && !delivery.isQuery && !readsQuery)
         warn('was sent with a query, which no place reads')
       const all = await mapped(delivery, nowMs, warn, whole)

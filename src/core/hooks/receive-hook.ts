@@ -1,3 +1,4 @@
+import { ATTRIBUTES_MAX } from '../../shapes/attributes.ts'
 import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
 import { logProspectActivities } from '../activities/log-prospect-activities.ts'
 import type { LoggedActivity } from '../activities/log-prospect-activity.ts'
@@ -175,6 +176,7 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
         results.map((result) => result?.isAboutAnother === true),
         warnings.warn,
       )
+      if (results.some((result) => result?.isOverfull)) warnings.warn(NO_ROOM)
       const warning = warnings.text()
       markSeen(hook, { receivedMs: now, ...(warning !== null && { warnedMs: now, warning }) })
       if (warning !== null) steps.onWarned?.()
@@ -194,11 +196,14 @@ const NOTHING: ChallengeAnswer = { challenge: '', contentType: 'text/plain' }
 const NO_ONE_IN_QUERY =
   'The query has no email or ID at a mapped place. If a form sent it, its tag needs method="post".'
 
+const NO_ROOM = `has attributes that were not stored: the prospect would have more than ${ATTRIBUTES_MAX}`
+
 /** The result to return; null for a person who was erased. */
 const resultOf = (outcome: LoggedActivity | Error) => {
   if (!(outcome instanceof Error)) {
     const { value, replayed, isAboutAnother } = outcome
-    return { prospectLogId: value.prospectLogId, replayed, isAboutAnother }
+    const isOverfull = value.ignored?.some((name) => name.startsWith('attributes/')) === true
+    return { prospectLogId: value.prospectLogId, replayed, isAboutAnother, isOverfull }
   }
   if (asOutcome(outcome).kind === 'prospect_erased') return null
   throw outcome

@@ -39,8 +39,18 @@ export const tryHook =
     if (activities === null) warn('was not stored: the field in `trap` is filled')
     else warnAboutKeys(await repeatAnother(activities, { store, clock }), warn)
     const shown = (activities ?? []).map(
-      ({ tenantId, apiKeyId, isVerified, isShared, sharedId, hops, keyScope, isKeyOfBody, ...shown }) =>
-        shown,
+      ({
+        tenantId,
+        apiKeyId,
+        isVerified,
+        isShared,
+        sharedId,
+        hops,
+        keyScope,
+        isKeyOfBody,
+        attributesMode,
+        ...shown
+      }) => shown,
     )
     return { value: { verified: reason === null, reason, warning: warning(), activities: shown } }
   }

@@ -176,6 +176,8 @@ export const hook = {
   challenge: null,
   answer: null,
   unidentified: 'new',
+  fieldsAsAttributes: false,
+  attributesMode: 'fill',
   path: `/hooks/${HOOK_ID}`,
   url: `https://api.example.com/hooks/${HOOK_ID}`,
   createdAt: CREATED_AT,

@@ -124,6 +124,8 @@ t.test('201: a new hook is returned with its defaults', async (t) => {
     challenge: null,
     answer: null,
     unidentified: 'new',
+    fieldsAsAttributes: false,
+    attributesMode: 'fill',
     createdAt: at,
     updatedAt: at,
     lastReceivedAt: null,

@@ -59,11 +59,13 @@ t.test('an event shows its resource as a GET returns it', async (t) => {
 })
 
 t.test('in webhooks an activity shows its prospect too, even if its payload is omitted', async (t) => {
-  const prospect = { prospectId: 'prospect_1', email: 'ada@example.com', externalId: null, name: 'Ada' }
+  const attributes = { rawJson: '{"company":"Engines"}' }
+  const identity = { prospectId: 'prospect_1', email: 'ada@example.com', externalId: null, name: 'Ada' }
+  const prospect = { ...identity, firstName: 'Ada', lastName: null, attributes }
   const log = event('prospect_log.created', { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' })
   const shown = (payload: object) => {
     const readers = {
-      getProspect: async () => ({ value: { ...prospect, createdAt: AT } }),
+      getProspect: async () => ({ value: { ...identity, attributes, createdAt: AT } }),
       getProspectLog: async () => ({ value: { prospectLogId: 'prospectlog_1', payload } }),
     }
     return webhookEventData(readers as unknown as EventReaders)(log)
@@ -80,6 +82,45 @@ t.test('in webhooks an activity shows its prospect too, even if its payload is o
     getProspectLog: async () => ({ value: { payload } }),
   }
   t.strictSame(await webhookEventData(erased as unknown as EventReaders)(log), log.ids)
+})
+
+const NAMES = [
+  ['Ada Lovelace', 'Ada', 'Lovelace'],
+  ['Ada King, Countess of Lovelace', 'Ada', 'Lovelace'],
+  [' Ada\u00a0 Lovelace ', 'Ada', 'Lovelace'],
+  ['Ada', 'Ada', null],
+  [null, null, null],
+] as const
+for (const [name, firstName, lastName] of NAMES)
+  t.test(
+    `in webhooks the first name of ${JSON.stringify(name)} is ${firstName}, the last ${lastName}`,
+    async (t) => {
+      const person = { prospectId: 'prospect_1', name, attributes: text(10) }
+      const readers = { getProspect: async () => ({ value: person }) }
+      const created = event('prospect.created', { prospectId: 'prospect_1' })
+      t.strictSame(await webhookEventData(readers as unknown as EventReaders)(created), {
+        ...person,
+        firstName,
+        lastName,
+      })
+      t.strictSame(await read(readers, created), person, 'not in the feed')
+    },
+  )
+
+t.test('attributes that make a person larger than 20 KiB are omitted', async (t) => {
+  const person = { prospectId: 'prospect_1', email: 'ada@example.com', externalId: null, name: null }
+  const readers = {
+    getProspect: async () => ({ value: { ...person, attributes: text(20_480) } }),
+    getProspectLog: async () => ({ value: { prospectLogId: 'prospectlog_1', payload: text(1) } }),
+  }
+  const updated = event('prospect.updated', { prospectId: 'prospect_1' })
+  t.strictSame(await read(readers, updated), { ...person, payloadOmitted: true })
+  const log = event('prospect_log.created', { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' })
+  t.strictSame(await webhookEventData(readers as unknown as EventReaders)(log), {
+    prospectLogId: 'prospectlog_1',
+    payload: text(1),
+    prospect: { ...person, firstName: null, lastName: null, payloadOmitted: true },
+  })
 })
 
 t.test('an event whose resource no longer exists shows its ids', async (t) => {
