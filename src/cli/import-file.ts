@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { type Config, readConfig } from '../config/config.ts'
 import type { Import, Imported, ReportedLine } from '../maintenance/import-lines.ts'
 import { refusingWorkbooks } from '../maintenance/workbooks.ts'
+import type { AttributesMode } from '../shapes/attributes.ts'
 import {
   type Command,
   type CommandDeps,
@@ -25,6 +26,7 @@ export const IMPORT_OPTIONS = {
   format: valued('FORMAT', 'jsonl or csv; by default as the name of the file ends, else jsonl'),
   columns: valued('C', `the columns of CSV by member: email="Email Address",name="First Name + Last Name"`),
   'header-line': valued('N', 'the line of the header of CSV; lines before it are skipped', { default: '1' }),
+  'attributes-mode': valued('MODE', 'fill or overwrite the attributes that people have', { default: 'fill' }),
   'ignore-other-columns': { type: 'boolean', help: 'ignore other columns of CSV' },
 } as const satisfies Command['options']
 
@@ -48,7 +50,7 @@ type Importer = (
 
 /** Reads the file that the options name, and reports the results of its lines. `what`: the plural for the lines. */
 export async function* importFile(input: Input, open: Open, shell: Shell, what: string, run: Importer) {
-  const { tenantId, file, fromLine, isCsv, csv } = fileIn(input)
+  const { tenantId, file, fromLine, isCsv, csv, attributesMode } = fileIn(input)
   if (file === '-' && shell.stdin.isTTY) shell.stderr.write('Type or paste the lines; end with Ctrl-D.\n')
   const config = readConfig(shell.env)
   const world = await open()
@@ -69,6 +71,7 @@ export async function* importFile(input: Input, open: Open, shell: Shell, what: 
     preview,
     csv,
     fromLine,
+    attributesMode,
     stop: stop.signal,
     lineBytesMax: config.bodyBytesMax,
     onReported: (line) => {
@@ -105,8 +108,11 @@ const fileIn = ({ texts, values }: Input) => {
   if (!isCsv && (ignoresOthers || columns || headerLine !== '1'))
     wrongUse('--columns, --header-line and --ignore-other-columns are for CSV')
   const csv = { ignoresOthers, headerLine: Number(headerLine), ...(columns && { columns }) }
-  return { tenantId, file, fromLine: Number(from), isCsv, csv }
+  return { tenantId, file, fromLine: Number(from), isCsv, csv, attributesMode: attributesModeIn(texts) }
 }
+
+const attributesModeIn = ({ 'attributes-mode': mode }: Texts): AttributesMode =>
+  mode === 'fill' || mode === 'overwrite' ? mode : wrongUse('--attributes-mode must be fill or overwrite')
 
 export const isCsvIn = ({ format }: Texts, byDefault = false): boolean => {
   if (format === undefined) return byDefault

@@ -8,8 +8,8 @@ export const prospectCommands: readonly Command[] = [
     help: 'creates or finds prospects from JSON lines or CSV, in order, even while a server is running',
     details: [
       'Each line is the body of one POST /v0/prospects. The first line of CSV names its columns: externalId, email',
-      'and name, in any order and spelling. Those that exist are found, and only their empty fields are filled, so an import can be',
-      'repeated. Refused lines are reported on stderr, and so are conflicts: an email that another prospect has, that',
+      'and name, in any order and spelling; the others become attributes. Those that exist are found, and only their empty',
+      'fields are filled, so an import can be repeated. Refused lines are reported on stderr, and so are conflicts: an email that another prospect has, that',
       'differs from that of its prospect, or that is no address. Then the exit code is 1. Ctrl-C stops after the current list;',
       'every line before nextLine is then stored or refused.',
     ],

@@ -8,7 +8,12 @@ import type { Import } from './import-lines.ts'
 import { exactTextOf, type Line, textOf } from './lines.ts'
 
 /** At least one of these members must have a column. `expected` is the text of the refusal. */
-type RequiredColumn = { readonly oneOf: readonly string[]; readonly expected: string }
+type RequiredColumn = {
+  readonly oneOf: readonly string[]
+  readonly expected: string
+  /** What becomes of a column that belongs to no member. By default it is refused, unless `payload` takes it. */
+  readonly useOf?: (name: string) => 'read' | 'ignored' | 'refused'
+}
 type Header = {
   readonly delimiter: string
   /** Where the text of each member comes from: columns and constant texts. */
@@ -32,7 +37,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 /**
  * Reads the rows of a CSV file: `lines` yields them without blank ones, and `rowOf` parses one, once the header is read.
  * Detects the delimiter, and accepts UTF-16 and any line ends. If `payload` is a member but no column, it takes all other
- * columns. Of several columns with one name, the first is read, with a warning. Refuses `invalid_request`: a header with unknown
+ * columns; `useOf` may have them read, too. Of several columns with one name, the first is read, with a warning. Refuses `invalid_request`: a header with unknown
  * columns, and a file that is not text. With a preview the whole file is checked before its first row.
  */
 export const csvRows = (input: Import, members: readonly string[], required: RequiredColumn) => {
@@ -123,7 +128,7 @@ const detectHeader = (
 ): Header => {
   const candidates = [...delimiters].flatMap((delimiter) => {
     const names = orNull(() => namesIn(text, delimiter))
-    return names === null ? [] : [headerOf(names, delimiter, members, options)]
+    return names === null ? [] : [headerOf(names, delimiter, members, required, options)]
   })
   const [best] = candidates.toSorted((a, b) => b.places.size - a.places.size || b.count - a.count)
   if (best === undefined) return refuse('invalid_request', MALFORMED)
@@ -141,7 +146,8 @@ const headerOf = (
   names: readonly string[],
   delimiter: string,
   members: readonly string[],
-  { columns = {} }: CsvColumns,
+  { useOf }: RequiredColumn,
+  { columns = {}, ignoresOthers = false }: CsvColumns,
 ): Header => {
   const indexOf = columnFinder(names)
   const isColumn = (part: string) => part.startsWith('/') && indexOf(part.slice(1)) >= 0
@@ -154,7 +160,8 @@ const headerOf = (
   const columnParts = [...places.values()].flat().filter(isColumn)
   const indexes = new Map(columnParts.map((part) => [part, indexOf(part.slice(1))]))
   const used = [...new Set(indexes.values())]
-  const takesOthers = members.includes('payload') && !places.has('payload')
+  const payloadTakesOthers = members.includes('payload') && !places.has('payload')
+  const takesOthers = payloadTakesOthers || (useOf !== undefined && !ignoresOthers)
   const others: (readonly [name: string, index: number])[] = []
   const repeated: Header['repeated'][number][] = []
   for (const [index, name] of names.entries()) {
@@ -162,8 +169,9 @@ const headerOf = (
     const ofIndex =
       used.find((i) => wordOf(name) !== '' && wordOf(names[i] ?? '') === wordOf(name)) ??
       (takesOthers && name !== '' ? others.find(([other]) => other === name)?.[1] : undefined)
-    if (ofIndex === undefined) others.push([name, index])
-    else repeated.push({ name, index, ofIndex })
+    if (ofIndex === undefined) {
+      if (useOf?.(name) !== 'ignored') others.push([name, index])
+    } else repeated.push({ name, index, ofIndex })
   }
   return { delimiter, places, indexes, others, repeated, count: names.length }
 }
@@ -179,7 +187,7 @@ const columnFinder = (names: readonly string[]) => {
 }
 
 /** A name without case and separators. */
-const wordOf = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
+export const wordOf = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
 
 const usualParts = (member: string, isColumn: (part: string) => boolean): string[] | undefined => {
   const aliases = ALIASES[member] ?? []
@@ -196,7 +204,7 @@ const chosenParts = (chosen: string, isColumn: (part: string) => boolean): strin
 const refuseColumns = (
   { places, others }: Header,
   members: readonly string[],
-  { oneOf, expected }: RequiredColumn,
+  { oneOf, expected, useOf }: RequiredColumn,
   { columns = {}, ignoresOthers = false }: CsvColumns,
 ): void => {
   for (const [member, chosen] of Object.entries(columns)) {
@@ -206,7 +214,8 @@ const refuseColumns = (
       refuse('invalid_request', `There is no column ${JSON.stringify(chosen)} for ${member}.`)
   }
   const payloadTakesOthers = members.includes('payload') && !places.has('payload')
-  const unknown = others.find(([name]) => !payloadTakesOthers || name === '')?.[0]
+  const isRead = (name: string) => name !== '' && (payloadTakesOthers || useOf?.(name) === 'read')
+  const unknown = others.find(([name]) => !isRead(name))?.[0]
   if (unknown !== undefined && !ignoresOthers)
     refuse(
       'invalid_request',

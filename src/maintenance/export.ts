@@ -1,4 +1,5 @@
 import { AFTER_ALL_IDS } from '../adapters/stores/take-slice.ts'
+import { refuse } from '../core/engine/failures.ts'
 import { idsSince } from '../core/engine/id-times.ts'
 import type { FoundProspect } from '../core/ports/prospects.ts'
 import type { Store } from '../core/ports/store.ts'
@@ -7,8 +8,9 @@ import { prospectOf } from '../core/prospects/get-prospect.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'
 import { writeLine } from '../json/write-json.ts'
 import type { RawJson } from '../shapes/json.ts'
+import type { Prospect } from '../shapes/prospect.ts'
+import { columnOf, PROSPECT_COLUMNS, textsOf } from './attribute-columns.ts'
 import { csvLine } from './csv.ts'
-import { PROSPECT_COLUMNS } from './import-prospects.ts'
 
 /** Small at first: PostgreSQL reads a whole batch of large payloads before it is cut to size. */
 const FIRST_BATCH = 20
@@ -43,7 +45,8 @@ export async function* exportProspectLogs(
 }
 
 /**
- * The prospects of a tenant, except erased and merged ones, as JSON lines or CSV, oldest first. Refuses `not_found` if
+ * The prospects of a tenant, except erased and merged ones, as JSON lines or CSV with a column for each attribute, oldest
+ * first. Refuses `not_found` if
  * there is no such tenant.
  */
 export async function* exportProspects(
@@ -52,16 +55,44 @@ export async function* exportProspects(
   isCsv: boolean,
 ): AsyncGenerator<RawJson> {
   await brandsOf(store, tenantId)
-  if (isCsv) yield { rawJson: csvLine(PROSPECT_COLUMNS) }
-  const toLine = (found: FoundProspect): string => {
-    const prospect = prospectOf(found)
-    return isCsv ? csvLine(PROSPECT_COLUMNS.map((column) => prospect[column])) : writeLine(prospect)
+  const attributeNames = isCsv ? await attributeNamesOf(store, tenantId) : []
+  if (isCsv) yield { rawJson: csvLine([...PROSPECT_COLUMNS, ...attributeNames.map(columnOf)]) }
+  const toCsv = (prospect: Prospect): string => {
+    const texts = textsOf(prospect.attributes)
+    const attributes = attributeNames.map((name) => texts.get(name) ?? null)
+    return csvLine([...PROSPECT_COLUMNS.map((column) => prospect[column]), ...attributes])
   }
+  for await (const prospects of prospectsOf(store, tenantId))
+    yield { rawJson: prospects.map(isCsv ? toCsv : writeLine).join('\n') }
+}
+
+/** The prospects of a tenant that are neither erased nor merged, in batches. */
+async function* prospectsOf({ prospects }: Pick<Store, 'prospects'>, tenantId: string) {
   const batches = batchesFrom<FoundProspect>((last, limit) =>
-    store.prospects.listOldest({ tenantId, afterId: last?.prospectId ?? '', limit }),
+    prospects.listOldest({ tenantId, afterId: last?.prospectId ?? '', limit }),
   )
   for await (const found of batches) {
-    const exported = found.filter(({ erasedAt, mergedInto }) => erasedAt === null && mergedInto === null)
-    if (exported.length > 0) yield { rawJson: exported.map(toLine).join('\n') }
+    const living = found.filter(({ erasedAt, mergedInto }) => erasedAt === null && mergedInto === null)
+    if (living.length > 0) yield living.map(prospectOf)
   }
+}
+
+/** A spreadsheet is not meant for more. */
+const ATTRIBUTE_COLUMNS_MAX = 1_000
+
+/**
+ * The names of all attributes, in the order in which people have them: the first line of CSV names them. What is added while
+ * the rest is exported has no column. Refuses `limit_reached`.
+ */
+const attributeNamesOf = async (store: Pick<Store, 'prospects'>, tenantId: string): Promise<string[]> => {
+  const names = new Set<string>()
+  for await (const prospects of prospectsOf(store, tenantId)) {
+    for (const { attributes } of prospects) for (const name of textsOf(attributes).keys()) names.add(name)
+    if (names.size > ATTRIBUTE_COLUMNS_MAX)
+      refuse(
+        'limit_reached',
+        `People have more than ${ATTRIBUTE_COLUMNS_MAX} different attributes: export JSON lines.`,
+      )
+  }
+  return [...names]
 }

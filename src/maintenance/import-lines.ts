@@ -1,6 +1,7 @@
 import { DomainFailure, type Fault, type ProblemCode } from '../core/engine/failures.ts'
 import type { Store } from '../core/ports/store.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'
+import type { AttributesMode } from '../shapes/attributes.ts'
 import type { Ignored } from '../shapes/body.ts'
 import type { IdentifierConflict } from '../shapes/prospect.ts'
 import { batchesOf } from './batches.ts'
@@ -30,6 +31,7 @@ export type Import = {
   readonly preview?: AsyncIterable<Buffer> | undefined
   readonly csv?: CsvColumns
   readonly lineBytesMax: number
+  readonly attributesMode?: AttributesMode | undefined
   /** Lines before it are skipped. */
   readonly fromLine: number
   readonly stop: AbortSignal

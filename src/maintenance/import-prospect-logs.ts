@@ -14,14 +14,14 @@ import { type Line, linesOf, textOf } from './lines.ts'
 export const importProspectLogs =
   (logAll: ReturnType<typeof logProspectActivities>) =>
   async (input: Import, isCsv = false) => {
-    const { tenantId, chunks, lineBytesMax } = input
+    const { tenantId, chunks, lineBytesMax, attributesMode } = input
     const csv = isCsv ? csvRows(input, MEMBERS, REQUIRED) : null
     const bodyOf = (line: Line) => (csv ? bodyIn(csv.rowOf(line)) : withoutNulls(textOf(line, lineBytesMax)))
     const ignored = collectIgnored(ProspectLog.entries)
     const prepare = (line: Line) => {
       const activity = parseActivity(bodyOf(line))
       ignored.note(activity)
-      return { ...activity, tenantId }
+      return { ...activity, attributesMode, tenantId }
     }
     const result = await importLines(input, {
       lines: csv?.lines ?? linesOf(chunks, lineBytesMax),
@@ -32,7 +32,8 @@ export const importProspectLogs =
     return { ...result, ignored: ignored.names() }
   }
 
-const MEMBERS = Object.keys(NewProspectLog.entries)
+/** Not attributes: columns are texts, and the others become the payload. */
+const MEMBERS = Object.keys(NewProspectLog.entries).filter((name) => name !== 'attributes')
 const REQUIRED = {
   oneOf: ['source'],
   expected: `The first line of CSV names columns, such as email or occurredAt. Without a column source, add --columns source="=old-crm".`,

@@ -1,31 +1,35 @@
 import { parseJson, refuseFaults } from '../core/engine/parse-input.ts'
+import { ignoredAttributes } from '../core/prospects/attributes.ts'
 import type { CreatedProspect } from '../core/prospects/create-prospect.ts'
 import type { createProspects } from '../core/prospects/create-prospects.ts'
 import { NO_IDENTIFIER } from '../core/prospects/refuse-unidentified.ts'
+import { membersOf } from '../json/raw-json.ts'
+import { ATTRIBUTES_MAX } from '../shapes/attributes.ts'
 import { type Ignored, lenientOf } from '../shapes/body.ts'
-import { checkShape } from '../shapes/json.ts'
+import { checkShape, type RawJson, withTexts } from '../shapes/json.ts'
 import { type IdentifierConflict, NewProspect, Prospect } from '../shapes/prospect.ts'
+import { attributeIn, PROSPECT_COLUMNS, useOfColumn } from './attribute-columns.ts'
 import { csvRows } from './csv-rows.ts'
 import { collectIgnored, type Import, importLines } from './import-lines.ts'
 import { type Line, linesOf, textOf } from './lines.ts'
 
-/** The columns of CSV, in the order in which they are exported. */
-export const PROSPECT_COLUMNS = ['externalId', 'email', 'name'] as const
-
 /**
  * Creates the prospects of a file of JSON lines or CSV, or finds them and fills their blanks: see `importLines`. Null
- * or an empty field counts as left out, so that an export can be imported.
+ * or an empty field counts as left out, so that an export can be imported. Other columns of CSV are attributes.
  */
 export const importProspects =
   (createAll: ReturnType<typeof createProspects>) => async (input: Import, isCsv: boolean) => {
-    const { tenantId, chunks, lineBytesMax } = input
+    const { tenantId, chunks, lineBytesMax, attributesMode } = input
     const csv = isCsv ? csvRows(input, PROSPECT_COLUMNS, REQUIRED) : null
     const ignored = collectIgnored(Prospect.entries)
     const prepare = (line: Line) => {
-      const row = csv?.rowOf(line).members ?? parseJson(textOf(line, lineBytesMax), 'The line')
-      const prospect = prospectIn(row)
+      const prospect = csv ? prospectInRow(csv.rowOf(line)) : prospectInJson(textOf(line, lineBytesMax))
       ignored.note(prospect)
-      return { ...prospect, tenantId }
+      return { ...prospect, attributesMode, tenantId }
+    }
+    const kindsOf = (created: CreatedProspect) => {
+      ignored.note(created.value)
+      return kindsOfAnswer(created)
     }
     const lines = csv?.lines ?? linesOf(chunks, lineBytesMax)
     const storeLines = (list: readonly Line[]) => createAll({ inputs: list, prepare })
@@ -36,10 +40,11 @@ export const importProspects =
 const REQUIRED = {
   oneOf: ['externalId', 'email'],
   expected:
-    'The first line of CSV names the columns externalId, email and name: one of the first two at least.',
+    'The first line of CSV names the columns externalId, email and name: one of the first two at least. Others are attributes.',
+  useOf: useOfColumn,
 }
 const KINDS = ['created', 'found', 'conflicts'] as const
-const kindsOf = ({ created, value: { conflicts } }: CreatedProspect) => {
+const kindsOfAnswer = ({ created, value: { conflicts } }: CreatedProspect) => {
   const kind = created ? 'created' : 'found'
   return conflicts.length === 0 ? ([kind] as const) : ([kind, 'conflicts'] as const)
 }
@@ -59,10 +64,29 @@ const reasonOf = ({ field, reason, prospectId }: IdentifierConflict): string => 
 
 /** Other members are ignored. */
 const ProspectLine = lenientOf(NewProspect.entries)
-const prospectIn = (value: unknown): NewProspect & Ignored => {
+const prospectIn = (value: unknown, texts: ReadonlyMap<string, RawJson>): NewProspect & Ignored => {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   const present = isObject ? Object.entries(value).filter(([, member]) => member !== null) : null
   const { output, faults } = checkShape(ProspectLine, present && Object.fromEntries(present))
-  if (faults.length > 0) refuseFaults(faults, 'The line is invalid. See `errors`.')
-  return output
+  return faults.length > 0
+    ? refuseFaults(faults, 'The line is invalid. See `errors`.')
+    : withTexts(output, texts)
 }
+
+const prospectInJson = (line: string) => {
+  const value = parseJson(line, 'The line')
+  return prospectIn(value, membersOf(line).members)
+}
+
+/** A row of CSV. Beyond the fiftieth, attributes are ignored. */
+const prospectInRow = ({ members, others }: ReturnType<ReturnType<typeof csvRows>['rowOf']>) => {
+  const filled = Object.entries(others).filter(([, text]) => text.trim() !== '')
+  if (filled.length === 0) return prospectIn(members, NO_TEXTS)
+  const named = filled.map(([column, text]) => [attributeIn(column), text] as const)
+  const attributes = Object.fromEntries(named.slice(0, ATTRIBUTES_MAX))
+  const texts = new Map([['attributes', { rawJson: JSON.stringify(attributes) }]])
+  const prospect = prospectIn({ ...members, attributes }, texts)
+  const ignored = ignoredAttributes(named.slice(ATTRIBUTES_MAX).map(([name]) => name))
+  return ignored.length === 0 ? prospect : { ...prospect, ignored }
+}
+const NO_TEXTS: ReadonlyMap<string, RawJson> = new Map()
