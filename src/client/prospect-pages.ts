@@ -24,7 +24,12 @@ export type ClientOptions = {
   readonly timeoutMs?: number
   readonly tries?: number
 }
-type Person = Readonly<Partial<Record<'prospectId' | 'externalId' | 'email' | 'name', string | undefined>>>
+type Person = Readonly<
+  Partial<Record<'prospectId' | 'externalId' | 'email' | 'name', string | undefined>>
+> & {
+  /** Further fields of the prospect, up to 50. Each is set if the prospect has none of this name. */
+  readonly attributes?: Readonly<Record<string, string | number | boolean | null>> | undefined
+}
 /** An activity of the prospect with this `prospectId`, `externalId` or `email`, or else of a new one. */
 export type Activity = Person & {
   /** The system that sends the activity: 1 to 100 characters. */
@@ -41,7 +46,7 @@ export type Activity = Person & {
 /** Returned for a stored activity. `createdAt` is when it was stored, in UTC. */
 export type Receipt = {
   readonly createdProspect: boolean
-  /** Unknown members of the activity, which are not stored. */
+  /** What is not stored of the activity: unknown members, and attributes beyond the fiftieth of the prospect. */
   readonly ignored?: readonly string[]
 } & Readonly<Record<'prospectId' | 'prospectLogId' | 'createdAt' | 'source' | 'type', string>>
 /** A stored activity. `replayed`: it had been stored before, perhaps by an earlier try. */

@@ -290,8 +290,15 @@ t.test('all tools together take less than 1,000 tokens of four characters', asyn
 
 t.test('a person is found by email or id, with activities if the key may read them', async (t) => {
   const { log, use, keyWith } = await setUp()
-  const { prospectId } = await log({ email: 'ada@example.com', name: 'Ada', payload: { form: 'contact' } })
-  const person = { prospectId, untrustedEmail: 'ada@example.com', untrustedName: 'Ada' }
+  const attributes = { company: 'Engines', size: 12 }
+  const fields = { email: 'ada@example.com', name: 'Ada', attributes, payload: { form: 'contact' } }
+  const { prospectId } = await log(fields)
+  const person = {
+    prospectId,
+    untrustedEmail: 'ada@example.com',
+    untrustedName: 'Ada',
+    untrustedAttributes: '{"company":"Engines","size":12}',
+  }
   const activities = { items: [{ prospectId, source: 'crm', untrustedPayload: '{"form":"contact"}' }] }
   for (const args of [{ email: ' ADA@example.com' }, { prospectId }])
     t.match((await use('find_prospect', args)).value, { prospect: person, activities })

@@ -20,7 +20,9 @@ const LISTED_TEXT_MAX = 1_500
 /** Members that are of no use to an assistant, or of unbounded length. */
 const HIDDEN =
   /^(tenantId|brandId|idempotencyKey|actions|footerLinks|scripts|header.*|types|sources|logTypes|description)$/
-const WRITTEN_BY_STRANGERS = /^(payload|email|name|externalId)$/
+const WRITTEN_BY_STRANGERS = /^(payload|email|name|externalId|attributes)$/
+/** Members that remain JSON text. */
+const KEPT_AS_TEXT = /^(payload|content|attributes)$/
 
 /**
  * Reads through the API. A list has as many whole items as fit: it is read again with that limit, so that the cursor is
@@ -49,15 +51,15 @@ export const readThrough = (call: Call): Read => {
   return read
 }
 
-/** A resource for an assistant. A payload and the content of a page remain JSON text, and long texts are cut. */
+/** A resource for an assistant. A payload, attributes and the content of a page remain JSON text, and long texts are cut. */
 const shown = (object: string, longTextMax: number): Shown => {
   const { members } = membersOf(object)
-  const all = [...members].filter(([name]) => !HIDDEN.test(name))
+  const all = [...members].filter(([name, { rawJson }]) => !HIDDEN.test(name) && !isWithout(name, rawJson))
   return Object.fromEntries(
     all.map(([name, { rawJson }]) => {
       const isUntrusted = members.has('prospectId') && WRITTEN_BY_STRANGERS.test(name)
       const as = isUntrusted ? `untrusted${name[0]?.toUpperCase()}${name.slice(1)}` : name
-      if (name === 'payload' || name === 'content') return [as, cut(rawJson, longTextMax)]
+      if (KEPT_AS_TEXT.test(name)) return [as, cut(rawJson, longTextMax)]
       if (rawJson.startsWith('{')) return [as, shown(rawJson, longTextMax)]
       const value = JSON.parse(rawJson)
       // The rest of the URL of a webhook endpoint may be a secret.
@@ -67,6 +69,8 @@ const shown = (object: string, longTextMax: number): Shown => {
   )
 }
 
+/** Most people have no attributes. */
+const isWithout = (name: string, rawJson: string) => name === 'attributes' && rawJson === '{}'
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
 /** Cuts a text to this many bytes, as measured within JSON. */
