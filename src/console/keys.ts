@@ -10,7 +10,7 @@ const HELP: Readonly<Record<string, string>> = {
   '?': 'this list',
 }
 /** The letters that open the views after g, in the order of the views. */
-const VIEW_KEYS = 'napgswe'
+const VIEW_KEYS = 'nrapgswe'
 /** Maximum time between g and the letter of a view. */
 const VIEW_KEY_MS = 1_500
 

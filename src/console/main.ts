@@ -27,6 +27,7 @@ const linkKey = takeLinkKey()
 type Entry = { readonly title: string; readonly scope: string; readonly load: () => Promise<{ view: View }> }
 const VIEWS: Readonly<Record<string, Entry>> = {
   now: { title: 'Now', scope: 'prospect_logs:read', load: () => import('./now.ts') },
+  report: { title: 'Report', scope: 'prospect_logs:read', load: () => import('./report.ts') },
   activity: { title: 'Activity', scope: 'prospect_logs:read', load: () => import('./activity.ts') },
   people: { title: 'People', scope: 'prospects:read', load: () => import('./people.ts') },
   pages: { title: 'Pages', scope: 'page_groups:read', load: () => import('./pages.ts') },

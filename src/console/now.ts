@@ -85,7 +85,12 @@ const tile = (label: string, member: keyof Amounts, { today, yesterday, yesterda
   )
 }
 const tilesOf = (days: Days) =>
-  h('dl.tiles', tile('New people today', 'people', days), tile('Activities today', 'activities', days))
+  h(
+    'dl.tiles',
+    tile('New people today', 'people', days),
+    tile('Activities today', 'activities', days),
+    h('div', h('dt', 'Report'), h('dd', h('a', { href: addressOf(['report']) }, 'Which page brings people'))),
+  )
 
 /** What arrived today, in two numbers, one chart and ten rows. It is shown once all of them are loaded. */
 export const view: View = async (place, signal) => {

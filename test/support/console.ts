@@ -9,7 +9,16 @@ export const noConsole = whyNoBrowser() ?? false
 export const WIDE = { width: 1_280, height: 900 }
 export const TABLET = { width: 768, height: 900 }
 export const PHONE = { width: 320, height: 700 }
-export const VIEWS = ['now', 'activity', 'people', 'pages', 'sources', 'webhooks', 'events'] as const
+export const VIEWS = [
+  'now',
+  'report',
+  'activity',
+  'people',
+  'pages',
+  'sources',
+  'webhooks',
+  'events',
+] as const
 
 /** A server with one tenant, and a browser. */
 export const startConsole = async (t: Test, env: Readonly<Record<string, string>> = {}) => {
