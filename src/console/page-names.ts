@@ -7,10 +7,30 @@ export type NamedPage = { readonly name: string; readonly pageGroupId: string; r
 /** Requests for one report. Pages that are not found by then are shown by their IDs. */
 const REQUESTS_MAX = 40
 const SLICE_LENGTH = 100
+/** Groups whose pages can be chosen. */
+const GROUPS_MAX = 20
 /** Pages that were found, by id. Their names may change while the console is open: the view of a page shows the present one. */
 const known = new Map<string, NamedPage>()
 /** Ids that no page has: deleted pages are not searched for each time. */
 const missing = new Set<string>()
+
+/** Newest pages of each group that a form can be put on, and groups. */
+const CHOICES_MAX = 100
+
+/** The pages to choose from, by id: those that were created last. Empty if the key may not read them. */
+export const pagesToChoose = async (): Promise<ReadonlyMap<string, NamedPage>> => {
+  const found = new Map<string, NamedPage>()
+  if (!can('pages:read') || !can('page_groups:read')) return found
+  const groups = await get<Slice<PageGroup>>('/page_groups', { limit: GROUPS_MAX, status: 'active' })
+  const readPages = async ({ pageGroupId, name }: PageGroup): Promise<void> => {
+    const url = path`/page_groups/${pageGroupId}/pages`
+    const pages = await get<Slice<Page>>(url, { limit: CHOICES_MAX })
+    for (const page of pages.items)
+      found.set(page.pageId, { name: page.effectiveName, pageGroupId, groupName: name })
+  }
+  await Promise.all(groups.items.map(readPages))
+  return found
+}
 
 /** The names of these pages, as far as the key may read them. */
 export const namesOfPages = async (

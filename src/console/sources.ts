@@ -5,6 +5,7 @@ import { choice, field, openForm } from './dialog.ts'
 import { actions, addressOf, type Child, goTo, h, rowLink, type View, when } from './dom.ts'
 import { liveTable, row } from './lists.ts'
 import { gated, toCopy } from './notices.ts'
+import { type NamedPage, pagesToChoose } from './page-names.ts'
 import { addressOfHook, kindOf, signsNothing, sourceView, stateOf, VENDORS } from './source.ts'
 
 /** All hooks, to which vendors and forms send; or one hook. */
@@ -34,8 +35,8 @@ const listView = async (signal: AbortSignal) => [
 ]
 
 /** Asks who sends, then shows the address to paste there. */
-const connect = (): void => {
-  const fields = connectFields()
+const connect = async (): Promise<void> => {
+  const fields = connectFields(await pagesToChoose().catch(() => new Map()))
   let confirmedSource: string | undefined
   openForm({
     title: 'Connect a source',
@@ -43,7 +44,7 @@ const connect = (): void => {
     action: 'Create the address',
     body: fields,
     run: async (values) => {
-      const { vendor = '', source, redirectTo = '' } = values
+      const { vendor = '', source, redirectTo = '', pageId = '' } = values
       const { items } = await get<Slice<Hook>>('/hooks', { limit: 100 })
       if (confirmedSource !== source && items.some((hook) => hook.source === source)) {
         confirmedSource = source
@@ -51,13 +52,13 @@ const connect = (): void => {
       }
       const { value } = await call<Hook>('POST', '/hooks', { body: newHook(values) })
       goTo(['sources', value.hookId])
-      return addressShown(vendor, addressOfHook(value), redirectTo !== '')
+      return addressShown(vendor, addressOfHook(value), { hasTrap: redirectTo !== '', pageId })
     },
   })
 }
 
 /** The fields of the form. Those that the chosen vendor does not need are hidden. */
-const connectFields = () => {
+const connectFields = (pages: ReadonlyMap<string, NamedPage>) => {
   const secret = field(
     'Signing secret',
     'secret',
@@ -72,6 +73,11 @@ const connectFields = () => {
     { type: 'url', placeholder: 'https://www.example.com/thanks' },
     'For a form: without it, visitors see code.',
   )
+  const pageNames = [...pages].map(([id, { name, groupName }]) => [id, `${name} (${groupName})`])
+  const pageId = choice('Page that the form is on', 'pageId', {
+    '': 'None of these, or several',
+    ...Object.fromEntries(pageNames),
+  })
   let isNameTyped = false
   const source = field(
     'Name of this source',
@@ -90,6 +96,7 @@ const connectFields = () => {
     const hasPreset = vendor !== 'token' && vendor !== 'hmac'
     secret.hidden = signsNothing(vendor)
     redirectTo.hidden = vendor !== 'token'
+    pageId.hidden = vendor !== 'token' || pages.size === 0
     header.hidden = vendor !== 'hmac'
     prefix.hidden = vendor !== 'hmac'
     for (const label of [secret, header])
@@ -99,7 +106,7 @@ const connectFields = () => {
   }
   const vendors = choice('Who sends?', 'vendor', VENDORS, { onchange: adapt })
   adapt()
-  return [vendors, source, secret, header, prefix, redirectTo]
+  return [vendors, source, secret, header, prefix, redirectTo, pageId]
 }
 
 const newHook = (values: Readonly<Record<string, string>>) => {
@@ -121,7 +128,8 @@ const newHook = (values: Readonly<Record<string, string>>) => {
 /** A field that visitors do not see, so only robots fill it in. */
 const TRAP = 'website2'
 
-const addressShown = (vendor: string, address: string, hasTrap: boolean): readonly Child[] => {
+type Form = { readonly hasTrap: boolean; readonly pageId: string }
+const addressShown = (vendor: string, address: string, form: Form): readonly Child[] => {
   const isForm = vendor === 'token'
   const target = isForm ? 'into your form or script' : 'where the vendor asks for a webhook URL'
   const isSecret = signsNothing(vendor)
@@ -131,7 +139,9 @@ const addressShown = (vendor: string, address: string, hasTrap: boolean): readon
     isSecret && h('p.warning', 'It contains a secret and is shown only once.'),
     isForm && [
       h('p', 'For a form:'),
-      toCopy('A form', formExample(address, hasTrap)),
+      toCopy('A form', formExample(address, form)),
+      !form.pageId && h('p.muted', 'To see which page brings people, add this to the form of each page:'),
+      !form.pageId && toCopy('A field that names the page', pageField('page_…')),
       h('p', 'Or in a terminal:'),
       toCopy('A first delivery', curlExample(address)),
     ],
@@ -139,9 +149,12 @@ const addressShown = (vendor: string, address: string, hasTrap: boolean): readon
   ]
 }
 
-const formExample = (address: string, hasTrap: boolean): string => {
+const pageField = (pageId: string): string => `<input type="hidden" name="pageId" value="${pageId}">`
+
+const formExample = (address: string, { hasTrap, pageId }: Form): string => {
+  const page = pageId && ` ${pageField(pageId)}`
   const trap = hasTrap ? ` <input name="${TRAP}" hidden autocomplete="off">` : ''
-  return `<form method="post" action="${address}">\n  <label>Email <input name="email" type="email" required></label> <label>Name <input name="name"></label>${trap} <button>Send</button>\n</form>`
+  return `<form method="post" action="${address}">\n  <label>Email <input name="email" type="email" required></label> <label>Name <input name="name"></label>${page}${trap} <button>Send</button>\n</form>`
 }
 
 const curlExample = (address: string): string =>

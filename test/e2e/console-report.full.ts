@@ -14,7 +14,7 @@ import {
   WIDE,
 } from '../support/console.ts'
 
-/** Which page and which source bring people. */
+/** Which page and which source bring people, from the form to the report. */
 
 const skip = noConsole
 const consoleWindow = sharedConsole()
@@ -170,5 +170,29 @@ t.test('it fits, is readable and has names for its controls, in light and dark',
     }
   await page.setViewportSize(WIDE)
   t.strictSame(await namelessIn(page), [])
+  t.strictSame(wrong, [])
+})
+
+t.test('a form says which page it is on, and its deliveries carry that', { skip }, async (t) => {
+  const pageId = await newPage('Herbs')
+  const { page, call, wrong, shows } = await consoleWindow.open('sources')
+  await page.getByRole('button', { name: 'Connect a source' }).click()
+  await page.locator('[name=source]').fill('herbs form')
+  await page.locator('[name=pageId]').selectOption({ value: pageId })
+  await page.getByRole('button', { name: 'Create the address' }).click()
+  const form = String(await page.getByRole('group', { name: 'A form' }).textContent())
+  await page.keyboard.press('Escape')
+  t.match(form, `<input type="hidden" name="pageId" value="${pageId}">`)
+
+  // The form on a website, sent by a visitor.
+  const { server } = await consoleWindow.scene()
+  const [, address = ''] = /action="([^"]*)"/.exec(form) ?? []
+  t.ok(address.startsWith(server.url))
+  const [, name = '', value = ''] = /type="hidden" name="(\w+)" value="(\w+)"/.exec(form) ?? []
+  const body = new URLSearchParams({ email: 'ada@example.com', [name]: value })
+  t.equal((await fetch(address, { method: 'POST', body })).status, 200)
+  const [log] = (await call('GET', '/v0/prospect_logs?source=herbs%20form')).body.items
+  t.match(log, { payload: { email: 'ada@example.com', pageId } })
+  await shows('Last activity of this source')
   t.strictSame(wrong, [])
 })
