@@ -20,7 +20,8 @@ grant select, delete, update (last_used_at) on api_keys to prospect_pages;
 grant select, insert, delete, update (source, description, status, rules, secret, previous_secret, previous_secret_until,
   updated_at, last_received_at, last_refused_at, last_refusal, last_warned_at, last_warning) on hooks to prospect_pages;
 -- Prospects are erased, and deleted only with their tenant.
-grant select, insert, delete, update (email, external_id, name, attributes, updated_at, erased_at, merged_into) on prospects to prospect_pages;
+grant select, insert, delete, update (email, external_id, name, attributes, updated_at, erased_at, merged_into, is_searched)
+  on prospects to prospect_pages;
 -- Corrections, merges and erasures change where an identifier leads. Blocks that have ended are deleted.
 grant select, insert, delete, update (value, prospect_id, blocked_until, erasure_id) on identifiers to prospect_pages;
 grant select, insert, delete, update (value, released_at) on former_identifiers to prospect_pages;
@@ -30,6 +31,7 @@ grant select, insert, delete, update (field, at) on prospect_conflicts to prospe
 -- they move to the prospect that theirs was merged into.
 grant select, insert, delete, update (email, external_id, name, request_hash, prospect_id, timeline_key) on prospect_logs to prospect_pages;
 
+grant select, insert, delete, update (position, checked, searched_at) on searched_tenants to prospect_pages;
 grant select, insert, delete, update (position, closed_to, read_at) on counted_tenants to prospect_pages;
 -- The counts since the clock was set back are made again.
 grant select, insert, delete, update (count, new_prospects) on prospect_log_counts to prospect_pages;

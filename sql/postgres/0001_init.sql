@@ -95,6 +95,8 @@ create table prospects (
   updated_at timestamptz(3) not null,
   -- The prospect that this one was merged into. That one was not merged itself: a later merge updates this column.
   merged_into text collate "C",
+  -- Whether it is in the indexes of the search.
+  is_searched boolean not null default false,
   erased_at timestamptz(3)
     constraint prospects_erased_is_blank check (
       erased_at is null or (email is null and external_id is null and name is null and attributes is null)),
@@ -103,13 +105,24 @@ create table prospects (
 create index prospects_merged on prospects (tenant_id, merged_into) where merged_into is not null;
 -- The search finds people by the beginning of their email, of their name, or of the last word of their name: in lower case and
 -- without accents. Most names are ASCII and need no more than `lower`. The statement of the search repeats these expressions.
-create index prospects_email_start on prospects (tenant_id, (left(email, 100) collate "C")) where email is not null;
+-- These indexes cost as much as half of everything else that a new person costs. So people are added to them in the background,
+-- and only those of tenants that are searched.
+create index prospects_email_start on prospects (tenant_id, (left(email, 100) collate "C")) where is_searched and email is not null;
 create index prospects_name_start on prospects (tenant_id, (left(btrim(case when octet_length(name) = char_length(name)
     then lower(name) else lower(regexp_replace(normalize(name, NFKD), '[\u0300-\u036f]', '', 'g')) end), 100) collate "C"))
-  where name is not null;
+  where is_searched and name is not null;
 create index prospects_last_name_start on prospects (tenant_id, (left(split_part(btrim(case when octet_length(name) = char_length(name)
     then lower(name) else lower(regexp_replace(normalize(name, NFKD), '[\u0300-\u036f]', '', 'g')) end), ' ', -1), 100) collate "C"))
-  where name like '% %';
+  where is_searched and name like '% %';
+
+-- The tenants that are searched. Their people are indexed up to `position`, and were looked at again up to `checked`: each is an ID
+-- or the beginning of one.
+create table searched_tenants (
+  tenant_id text collate "C" primary key,
+  position text collate "C" not null default '',
+  checked text collate "C" not null default '',
+  searched_at timestamptz(3) not null
+);
 
 -- Who is whom: an email or external ID leads to one prospect, which is neither erased nor merged. The primary key makes two
 -- strangers with one address impossible. The hash stands for the text, because a btree cannot hold a long one.

@@ -70,7 +70,8 @@ create index hooks_refused on hooks (last_refused_at) where last_refused_at is n
 create index hooks_warned on hooks (last_warned_at) where last_warned_at is not null;
 
 -- SQLite has no function that removes accents. So the name and its last word as the search compares them are columns here, which
--- the program fills, and not expressions of an index: any other program can then still read and write this file.
+-- the program fills, and not expressions of an index: any other program can then still read and write this file. They are filled
+-- when a person is added to the indexes.
 create table prospects (
   tenant_id text not null,
   prospect_id text not null,
@@ -83,15 +84,23 @@ create table prospects (
   created_at text not null,
   updated_at text not null,
   merged_into text,
+  is_searched integer not null default 0 check (is_searched in (0, 1)),
   erased_at text
     constraint prospects_erased_is_blank check (
       erased_at is null or (email is null and external_id is null and name is null and attributes is null)),
   primary key (tenant_id, prospect_id)
 ) strict, without rowid;
 create index prospects_merged on prospects (tenant_id, merged_into) where merged_into is not null;
-create index prospects_email_start on prospects (tenant_id, email) where email is not null;
-create index prospects_name_start on prospects (tenant_id, name_key) where name_key is not null;
-create index prospects_last_name_start on prospects (tenant_id, last_name_key) where last_name_key is not null;
+create index prospects_email_start on prospects (tenant_id, email) where is_searched = 1 and email is not null;
+create index prospects_name_start on prospects (tenant_id, name_key) where is_searched = 1 and name_key is not null;
+create index prospects_last_name_start on prospects (tenant_id, last_name_key) where is_searched = 1 and last_name_key is not null;
+
+create table searched_tenants (
+  tenant_id text primary key,
+  position text not null default '',
+  checked text not null default '',
+  searched_at text not null
+) strict, without rowid;
 
 create table identifiers (
   tenant_id text not null,

@@ -3,15 +3,20 @@ import { checkOptions } from '../config/check-options.ts'
 import { noteBackground } from '../service/unattended.ts'
 import { type CounterOptions, counterJobs } from './counter.ts'
 import { type EraserOptions, eraserJobs } from './eraser.ts'
+import { type IndexerOptions, indexerJobs } from './indexer.ts'
 import { type PublisherOptions, publisherJobs } from './publisher.ts'
 import { type WebhooksOptions, webhookJobs } from './webhooks.ts'
 
 /** The options of the work in the background. Omitted settings have the defaults of the service. */
-export type BackgroundOptions = PublisherOptions & EraserOptions & CounterOptions & WebhooksOptions
+export type BackgroundOptions = PublisherOptions &
+  EraserOptions &
+  CounterOptions &
+  IndexerOptions &
+  WebhooksOptions
 
 /**
  * Completes from now on all accepted work over a store: publishes versions, completes erasures, deletes expired data,
- * counts activities, and sends webhooks. Several processes share the work.
+ * counts activities, indexes people for the search, and sends webhooks. Several processes share the work.
  */
 export const startBackground = (options: BackgroundOptions): Omit<Background, 'start'> => {
   checkOptions('startBackground', options)
@@ -19,6 +24,7 @@ export const startBackground = (options: BackgroundOptions): Omit<Background, 's
     ...publisherJobs(options),
     ...eraserJobs(options),
     ...counterJobs(options),
+    ...indexerJobs(options),
     ...webhookJobs(options),
   ]
   const background = workInBackground(options, jobs)

@@ -30,6 +30,7 @@ import { composeApi } from './api.ts'
 import { backUpFirst, createBackups } from './backups.ts'
 import { counterJobs } from './counter.ts'
 import { createEraser } from './eraser.ts'
+import { indexerJobs } from './indexer.ts'
 import { observeWork, watchDatabase } from './observe-work.ts'
 import { patientReadiness } from './patient-readiness.ts'
 import { createPublisher } from './publisher.ts'
@@ -194,6 +195,7 @@ export const compose = (config: Config, runtime: Runtime) => {
   const deps = { store, clock, newId }
   const jobs: Job[] = [
     ...counterJobs({ ...deps, counts }),
+    ...indexerJobs(deps),
     { pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save },
     {
       pollMs: WATCH_MS,

@@ -125,12 +125,14 @@ export type {
   ProspectsQuery,
 } from '../core/ports/prospects.ts'
 export type { DuePage, ScheduledVersion, Schedules } from '../core/ports/schedules.ts'
+export type { IndexedTenant, SearchIndex } from '../core/ports/search-index.ts'
 export type { Moments, Ports, Queue, Signal, SignalListener, SmallStore, Store } from '../core/ports/store.ts'
 export type { NewTenant, RemovalPosition, Tenant, TenantChanges, Tenants } from '../core/ports/tenants.ts'
 export type {
   ClaimedVersion,
   ClaimQuery,
   CreatedByKey,
+  HandOver,
   NamingContext,
   Settlement,
   VersionByKey,

@@ -81,7 +81,7 @@ export const ProspectQuery = v.object({
   limit: optional(limit(), 'At most this many items: 20 unless given, with `search` 100.'),
   search: optional(
     boundedText(2, 100),
-    'Return people by the beginning of their email, of their name, or of its last word, without regard to case and accents: at most 100, newest first, in one slice. If more than 2,000 people share the beginning, older ones may be left out; a longer text finds them. Not with `email`, `externalId` or `cursor`.',
+    'Return people by the beginning of their email, of their name, or of its last word, without regard to case and accents: at most 100, newest first, in one slice. If more than 2,000 people share the beginning, older ones may be left out; a longer text finds them. People are indexed in the background: the newest 2,000 are found at once, others about a second after they were created, and the first search of a tenant in a month may miss some until the index has caught up. Not with `email`, `externalId` or `cursor`.',
   ),
   email: optional(text(), 'Return only the prospect with this email, however the address is written.'),
   externalId: optional(

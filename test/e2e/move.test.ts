@@ -27,7 +27,7 @@ import {
   startServer,
   until,
 } from '../support/program.ts'
-import { COMPUTED } from '../support/schema.ts'
+import { NOT_MOVED_COLUMNS } from '../support/schema.ts'
 
 t.setTimeout(0)
 const BIN = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
@@ -150,7 +150,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     t.match((await call('GET', '/v0/page_groups')).body.items, [{ pageGroupId, pagesCount: 2 }])
   })
 
-  t.test('every column is read, except those that PostgreSQL computes', async (t) => {
+  t.test('every column is read, except those that the index of the search fills', async (t) => {
     const { path, url } = await openScene(t)
     const { source, target } = openBoth(path, url)
     source.lock()
@@ -165,7 +165,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     const { rows } = embeddedDatabase(path)
     for (const { name: table } of TABLES) {
       const columns = await rows<{ name: string }>(`select name from pragma_table_info('${table}')`)
-      const names = columns.map(({ name }) => name).filter((name) => !COMPUTED.includes(name))
+      const names = columns.map(({ name }) => name).filter((name) => !NOT_MOVED_COLUMNS.includes(name))
       t.strictSame(columnsRead.get(table), names.sort(), table)
     }
   })

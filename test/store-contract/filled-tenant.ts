@@ -131,9 +131,15 @@ const fillPages = async (store: Ports, tenant: SomeTenant) => {
   return { group, page, attempt, doomed }
 }
 
-/** Counts of logs, which someone has read, and the usage of a key. */
-const fillCounts = async ({ counts }: Ports, { tenantId, prospectId }: SomeProspect, apiKeyId: string) => {
+/** A search, counts of logs, which someone has read, and the usage of a key. */
+const fillCounts = async (
+  { searchIndex, counts }: Ports,
+  { tenantId, prospectId }: SomeProspect,
+  apiKeyId: string,
+) => {
   const place = { kind: 'source', name: 'crm', day: COUNTED_DAY } as const
+  await searchIndex.markSearched(tenantId, at(0))
+  await searchIndex.extend({ tenantId, mark: 'position', from: '', beforeId: '~', max: 1 })
   await counts.markRead(tenantId, at(0))
   await counts.record({
     tenantId,

@@ -40,6 +40,7 @@ const allOf = async ({ store, kept }: Subject, things: Things) => {
       [endpoint, disabled].map((of) => store.webhooks.deliveries({ ...namesOf(of), status: null, ...SLICE })),
     ),
     keys: await store.apiKeys.list(tenantId),
+    searched: await store.searchIndex.find(tenantId),
     counted: await store.counts.find(tenantId),
     prospectCounts: await store.prospectCounts.tally({ tenantId, afterId: '', toId: '~', day: COUNTED_DAY }),
     hooks: await store.hooks.list({ tenantId, ...SLICE }),

@@ -2,7 +2,15 @@ import type { FoundProspect, Identifier, NewIdentifier, ProspectsQuery, Store } 
 import { equal } from './assertions.ts'
 import type { Subject } from './contract.ts'
 import { type CorrectedValues, correctionOf, erasureChangesOf, leadsOf, mergeChangesOf } from './people.ts'
-import { foundProspect, recordAll, type SomeProspect, someErasure, someLog, someProspect } from './rows.ts'
+import {
+  at,
+  foundProspect,
+  recordAll,
+  type SomeProspect,
+  someErasure,
+  someLog,
+  someProspect,
+} from './rows.ts'
 
 /** What the tests of prospects do with the verbs of a store. */
 export const prospectScene = async ({ store, another, core }: Subject) => {
@@ -26,6 +34,17 @@ export const prospectScene = async ({ store, another, core }: Subject) => {
   }
   const search = (tenantId: string, text: string, limit = 100) =>
     prospects.search({ tenantId, limit, ...core.searchKeysOf(text) })
+  /** Indexes all people of a tenant for the search. */
+  const indexAll = async (tenantId: string) => {
+    await store.searchIndex.markSearched(tenantId, at(0))
+    await store.searchIndex.rewind(tenantId, '')
+    const step = { tenantId, mark: 'position', beforeId: '~', max: 400 } as const
+    let passed: number
+    do {
+      const { position = '' } = (await store.searchIndex.find(tenantId)) ?? {}
+      passed = await store.searchIndex.extend({ ...step, from: position })
+    } while (passed > 0)
+  }
 
   /** Corrects a prospect as a use case does: identifiers that it no longer has are released. */
   const correct = (before: FoundProspect, values: CorrectedValues, on: Store = store) =>
@@ -62,6 +81,7 @@ export const prospectScene = async ({ store, another, core }: Subject) => {
     find,
     list,
     search,
+    indexAll,
     correct,
     correctReleasing,
     merge,

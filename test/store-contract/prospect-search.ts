@@ -6,6 +6,8 @@ import { changeOf, fillOf, type SomeProspect, someProspect } from './rows.ts'
 
 /** At most so many prospects are found. */
 const FOUND_MAX = 100
+/** So many of the newest are searched without an index. */
+const SEARCHED_MAX = 2_000
 
 /** People to search for, in the order in which they are added. */
 const PEOPLE = {
@@ -51,16 +53,21 @@ const SEARCHES: readonly (readonly [text: string, found: readonly (keyof typeof 
 /** How people are searched for by what they type first. */
 export const prospectSearch = section('prospects', prospectScene, {
   'people are searched for by the beginning of an email, a name or its last word': async (scene) => {
-    const { addProspect, search, newTenant } = scene
+    const { addProspect, search, indexAll, newTenant } = scene
     const tenantId = await newTenant()
     const people: Record<string, FoundProspect> = {}
     for (const [key, fields] of Object.entries(PEOPLE)) people[key] = await addProspect(tenantId, fields)
     await addProspect(await newTenant(), { name: 'Ada Lovelace' })
-    for (const [text, found] of SEARCHES)
-      same(
-        await search(tenantId, text),
-        found.map((key) => people[key]),
-      )
+    const searchAll = async () => {
+      for (const [text, found] of SEARCHES)
+        same(
+          await search(tenantId, text),
+          found.map((key) => people[key]),
+        )
+    }
+    await searchAll()
+    await indexAll(tenantId)
+    await searchAll()
   },
 
   'a search returns no more than its limit': async ({ addProspect, search, newTenant }) => {
@@ -70,19 +77,21 @@ export const prospectSearch = section('prospects', prospectScene, {
   },
 
   'a long name and a long email are searched for by their beginnings': async (scene) => {
-    const { addProspect, search, newTenant } = scene
+    const { addProspect, search, indexAll, newTenant } = scene
     const prospect = await addProspect(await newTenant(), {
       email: `${'ü'.repeat(900)}@example.com`,
       name: `${'é'.repeat(120)} ${'ő'.repeat(130)}`,
     })
+    await indexAll(prospect.tenantId)
     for (const letter of ['e', 'É', 'o', 'ü'])
       same(await search(prospect.tenantId, letter.repeat(100)), [prospect])
     same(await search(prospect.tenantId, 'a'.repeat(100)), [])
   },
 
   'a search follows what fills, corrects and clears a name': async (scene) => {
-    const { activities, addProspect, search, find, correct, newTenant } = scene
+    const { activities, addProspect, search, indexAll, find, correct, newTenant } = scene
     const grace = await addProspect(await newTenant(), { email: 'grace@x' })
+    await indexAll(grace.tenantId)
     const isFoundBy = async (text: string) => (await search(grace.tenantId, text)).length === 1
 
     equal(await activities.record(fillOf(grace, { name: 'Grace Hopper' })), 'recorded')
@@ -101,13 +110,43 @@ export const prospectSearch = section('prospects', prospectScene, {
     equal(await isFoundBy('new'), true)
   },
 
-  'of many who share a beginning, the newest are found': async ({ activities, search, newTenant }) => {
+  'people who are erased or merged are not found under their names': async (scene) => {
+    const { addProspect, search, indexAll, erase, merge, find, newTenant } = scene
+    const tenantId = await newTenant()
+    const ada = await addProspect(tenantId, { name: 'Ada Lovelace' })
+    const grace = await addProspect(tenantId, { name: 'Grace Hopper' })
+    const survivor = await addProspect(tenantId)
+    await indexAll(tenantId)
+    await erase(ada)
+    same(await search(tenantId, 'ada'), [])
+    await merge(grace, survivor)
+    const { mergedInto } = await find(grace)
+    equal(mergedInto, survivor.prospectId)
+    for (const { mergedInto } of await search(tenantId, 'grace')) equal(mergedInto, survivor.prospectId)
+  },
+
+  'older people are found once they are indexed, and stay so when they change': async (scene) => {
+    const { activities, addProspect, search, indexAll, find, correct, newTenant } = scene
+    const tenantId = await newTenant()
+    const ada = await addProspect(tenantId, { name: 'Ada Lovelace', email: 'ada@x' })
+    const others = Array.from({ length: SEARCHED_MAX }, () => someProspect(tenantId, { name: 'Other' }))
+    await Promise.all(others.map((prospect) => activities.record(changeOf(prospect))))
+    await indexAll(tenantId)
+    for (const text of ['ada ', 'lovelace', 'ada@']) same(await search(tenantId, text), [ada])
+    await correct(await find(ada), { name: 'Ada King', email: 'ada@x' })
+    equal((await search(tenantId, 'king')).length, 1)
+    same(await search(tenantId, 'lovelace'), [])
+  },
+
+  'of many who share a beginning, the newest are found': async (scene) => {
+    const { activities, search, indexAll, newTenant } = scene
     const tenantId = await newTenant()
     const prospects = Array.from({ length: 2_500 }, (_, i) =>
       someProspect(tenantId, { name: `Same ${9_000 - i} Name` }),
     )
     await Promise.all(prospects.map((prospect) => activities.record(changeOf(prospect))))
     const newestFirst = prospects.map(({ prospectId }) => prospectId).toReversed()
+    await indexAll(tenantId)
     const found = await search(tenantId, 'same', FOUND_MAX)
     same(
       found.map(({ prospectId }) => prospectId),

@@ -149,5 +149,16 @@ export const queues = section(
       })
       await includes('counts', false)
     },
+
+    'people wait to be indexed, once their tenant was searched': async (given) => {
+      const { store, tenantId, deps, recordProspect, includes } = given
+      const { prospectId } = await recordProspect()
+      await includes('search', false)
+      await store.searchIndex.markSearched(tenantId, new Date(deps.clock()).toISOString())
+      await includes('search', true)
+      for (const mark of ['position', 'checked'] as const)
+        await store.searchIndex.extend({ tenantId, mark, from: '', beforeId: `${prospectId}~`, max: 1 })
+      await includes('search', false)
+    },
   },
 )

@@ -34,6 +34,7 @@ import { queues } from './queues.ts'
 import { rememberedProspects } from './remembered-prospects.ts'
 import { retention } from './retention.ts'
 import { schedules } from './schedules.ts'
+import { searchIndex } from './search-index.ts'
 import { signals } from './signals.ts'
 import { simulation } from './simulation.ts'
 import { tenants } from './tenants.ts'
@@ -52,6 +53,7 @@ export const sections: readonly Section[] = [
   placeholders,
   prospects,
   prospectSearch,
+  searchIndex,
   prospectCorrections,
   attributes,
   formerIdentifiers,

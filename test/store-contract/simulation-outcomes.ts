@@ -99,6 +99,7 @@ export const EXPECTED_OUTCOMES: readonly string[] = [
   'expire: answered',
   'operate: answered',
   'use counts: answered',
+  'index people: answered',
   'use keys: answered',
   'use hooks: answered',
   'run schedules: answered',

@@ -116,6 +116,7 @@ const webhooksIn = async (store: Store, { tenants, endpoints }: Seen) => ({
 
 const tenantsIn = async (store: Store, { tenants }: Seen) => ({
   tenants: await store.tenants.list('', 100),
+  searched: await readEach(store.searchIndex.find, tenants),
   counted: await readEach(store.counts.find, tenants),
   keys: await readEach(store.apiKeys.list, tenants),
   hooks: await readEach(

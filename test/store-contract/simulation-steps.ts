@@ -40,6 +40,7 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [2, people.expire],
   [2, tenants.operate],
   [4, tenants.useCounts],
+  [4, tenants.indexPeople],
   [1, tenants.useKeys],
   [2, tenants.useHooks],
   [18, pages.createPages],

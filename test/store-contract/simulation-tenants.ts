@@ -176,6 +176,36 @@ export const useCounts: MakeStep = (chance, seen) => {
   }
 }
 
+/** People are indexed for the search, or indexed again. */
+export const indexPeople: MakeStep = (chance, seen) => {
+  const tenantId = chance.oneOf(seen.tenants)
+  const afterTenantId = chance.oneOf(['', ...seen.tenants])
+  const mark = chance.oneOf(['position', 'checked'] as const)
+  const max = 1 + chance.below(9)
+  const rewinds = chance.onceIn(9)
+  return {
+    name: 'index people',
+    run: async ({ store: { searchIndex }, now }) => {
+      await searchIndex.markSearched(tenantId, now())
+      const found = await searchIndex.find(tenantId)
+      const step = { tenantId, mark, beforeId: '~', max }
+      return [
+        found,
+        await searchIndex.extend({ ...step, from: found?.[mark] ?? '' }),
+        await searchIndex.extend({ ...step, from: 'elsewhere' }),
+        rewinds && (await searchIndex.rewind(tenantId, found?.checked ?? '')),
+        await searchIndex.waiting({
+          afterTenantId,
+          searchedSince: now(-MINUTE_MS),
+          beforeId: '~',
+          checkBeforeId: '~',
+          max,
+        }),
+      ]
+    },
+  }
+}
+
 const countsSince = async (
   { list }: World['store']['counts'],
   since: string,

@@ -68,6 +68,9 @@ const UNSETTLE = `
 const UNDO_LOGS = `
   delete from prospect_logs where prospect_log_id >= '${idAt('prospectlog', 2_000_000)}';
   delete from events where event_id >= '${idAt('event', 2_000_000)}'`
+const UNDO_INDEXING = `
+  update searched_tenants set position = '${idAt('prospect', 700)}';
+  update prospects set is_searched = false where prospect_id like '%0'`
 const UNDO_CORRECTION = `
   update prospects set email = 'email', updated_at = '${at(0)}' where prospect_id = '${idAt('prospect', 20)}';
   delete from identifiers where hash = '${'9999999'.padStart(43, '0')}';
@@ -102,6 +105,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
   )
   const page = { tenantId, pageGroupId: small, pageId: PAGE }
   const erasure = { tenantId, erasureId: ERASURE, partOf: null, prospectId: BUSY }
+  const indexing = { tenantId, mark: 'position', beforeId: '~' } as const
   const cycled = <Want>(wants: readonly Want[], count: number) =>
     Array.from({ length: count }, (_, i) => wants[i % wants.length] as Want)
   const recallPages = (count: number) =>
@@ -213,6 +217,25 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       name: 'the oldest prospects after one',
       act: () => store.prospects.listOldest({ tenantId, afterId: idAt('prospect', 700), limit: SLICE_ROWS }),
       rowsMax: SLICE_ROWS,
+    },
+    {
+      name: 'people indexed for the search',
+      act: () => store.searchIndex.extend({ ...indexing, from: idAt('prospect', 700), max: SLICE_ROWS }),
+      rowsMax: SLICE_ROWS,
+      undo: UNDO_INDEXING,
+    },
+    { name: 'an indexed tenant', act: () => store.searchIndex.find(tenantId), rowsMax: 1 },
+    {
+      name: 'tenants with people to index',
+      act: () =>
+        store.searchIndex.waiting({
+          afterTenantId: '',
+          searchedSince: at(0),
+          beforeId: '~',
+          checkBeforeId: '~',
+          max: 8,
+        }),
+      rowsMax: 8,
     },
     { name: 'an activity recalled', act: () => recall(1), rowsMax: 2 },
     { name: 'a page recalled', act: () => recallPages(1), rowsMax: 1 },
@@ -654,8 +677,10 @@ const logsOf = async (sql: Sql, tenant: string, prospect: string, from: number, 
 /** Prospects, each with an email, an external id and a former email, and a log with an idempotency key. */
 const people = async (sql: Sql, tenant: string, from: number, to: number) => {
   await sql.unsafe(`
-    insert into prospects (tenant_id, prospect_id, email, created_at, updated_at)
-    select '${tenant}', ${ID('prospect')}, 'email', '${at(0)}', '${at(0)}' from generate_series(${from}, ${to}) n;
+    insert into searched_tenants (tenant_id, position, searched_at)
+    values ('${tenant}', '${idAt('prospect', 700)}', '${at(0)}') on conflict do nothing;
+    insert into prospects (tenant_id, prospect_id, email, created_at, updated_at, is_searched)
+    select '${tenant}', ${ID('prospect')}, 'email', '${at(0)}', '${at(0)}', n % 10 <> 0 from generate_series(${from}, ${to}) n;
     insert into identifiers (tenant_id, kind, hash, value, prospect_id)
     select '${tenant}', kind, lpad(n::text, 43, '0'), 'email', ${ID('prospect')}
     from generate_series(${from}, ${to}) n, (values ('email'), ('externalId')) kinds (kind);

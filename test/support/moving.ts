@@ -25,7 +25,7 @@ import {
   somePage,
   someProspect,
 } from './rows.ts'
-import { COMPUTED } from './schema.ts'
+import { NOT_MOVED_COLUMNS } from './schema.ts'
 
 /** Payloads that parsing and writing again would change. */
 const EXACT_PAYLOADS = [
@@ -324,7 +324,7 @@ const fillDeletion = async (
 const isoTime = (column: string): string => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /** Tables that a move leaves out. They describe a database rather than what it stores. */
-const NOT_MOVED = "('schema_migrations', 'served', 'identity_copies')"
+const NOT_MOVED = "('schema_migrations', 'served', 'identity_copies', 'searched_tenants')"
 
 /** Every row of every table that is moved, or of every view. The database itself lists the tables and their columns. */
 export const sqliteRows = async (
@@ -341,10 +341,10 @@ export const sqliteRows = async (
   return all
 }
 
-/** The rows of a file with the columns that a move copies. Columns that PostgreSQL computes are left out. */
+/** The rows of a file with the columns that a move copies: those of the search are filled again. */
 export const movedRows = async (path: string): Promise<Record<string, string[]>> => {
   const withoutComputed = (row: string) =>
-    JSON.stringify(JSON.parse(row), (key, value) => (COMPUTED.includes(key) ? undefined : value))
+    JSON.stringify(JSON.parse(row), (key, value) => (NOT_MOVED_COLUMNS.includes(key) ? undefined : value))
   const rows = await sqliteRows(path)
   return { ...rows, prospects: (rows['prospects'] ?? []).map(withoutComputed).sort() }
 }
@@ -357,7 +357,7 @@ export const postgresRows = async (
   const sql = openPostgres(url, { max: 1, transform: {} })
   const columns = await sql<{ table: string; column: string; type: string }[]>`
     select table_name as "table", column_name as "column", data_type as type from information_schema.columns
-    where table_schema = 'public' and column_name <> 'is_copied' and table_name not in ${sql.unsafe(NOT_MOVED)}
+    where table_schema = 'public' and column_name not in ('is_copied', 'is_searched') and table_name not in ${sql.unsafe(NOT_MOVED)}
       and table_name in (select ${sql(`${type}name`)} from ${sql(`pg_${type}s`)}) order by table_name`
   const all: Record<string, string[]> = {}
   for (const [table, tableColumns] of Map.groupBy(columns, (column) => column.table)) {

@@ -14,6 +14,8 @@ export const schemaFile = (kind: 'postgres' | 'sqlite') =>
 
 /** Columns of `prospects` on SQLite that PostgreSQL computes within its indexes. */
 export const COMPUTED: readonly string[] = ['name_key', 'last_name_key']
+/** Columns of `prospects` that the index of the search fills. */
+export const NOT_MOVED_COLUMNS: readonly string[] = [...COMPUTED, 'is_searched']
 
 const columnsOf = (kind: 'r' | 'v') => `
   select c.relname as "table", a.attname || ' ' || format_type(a.atttypid, a.atttypmod)

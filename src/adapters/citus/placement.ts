@@ -24,6 +24,7 @@ export const PLACES: Readonly<Record<string, Place>> = {
   erasures: 'the tenant',
   merges: 'the tenant',
   prospect_logs: 'the tenant',
+  searched_tenants: 'the tenant',
   counted_tenants: 'the tenant',
   prospect_log_counts: 'the tenant',
   prospect_counts: 'the tenant',

@@ -14,6 +14,7 @@ import { postgresPlaceholders } from '../postgres/placeholders.ts'
 import { postgresProspectConflicts } from '../postgres/prospect-conflicts.ts'
 import { postgresProspectCounts } from '../postgres/prospect-counts.ts'
 import { postgresProspects } from '../postgres/prospects.ts'
+import { postgresSearchIndex } from '../postgres/search-index.ts'
 import { readSizes } from '../postgres/sizes.ts'
 import { queryOver as plainQueryOver } from '../postgres/sql.ts'
 import { handingOver } from '../stores/hand-over.ts'
@@ -62,6 +63,7 @@ export const portsOver = (
     placeholders: postgresPlaceholders(plainQuery),
     prospectConflicts: postgresProspectConflicts(plainQuery),
     prospectLogs: postgresProspectLogs(query, forms, together),
+    searchIndex: postgresSearchIndex(plainQuery),
     counts: postgresCounts(plainQuery),
     prospectCounts: postgresProspectCounts(plainQuery),
     pageGroups: postgresPageGroups(query, outbox, together),

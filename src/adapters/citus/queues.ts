@@ -9,7 +9,7 @@ import { isSuspended } from './tenants.ts'
 import { QUEUED_VERSIONS } from './versions.ts'
 import { type EndpointRow, QUEUED_ENDPOINTS, storedEndpoint } from './webhooks.ts'
 
-type Lookup<Port extends 'schedules' | 'counts'> = Parameters<Store[Port]['waiting']>[0]
+type Lookup<Port extends 'schedules' | 'counts' | 'searchIndex'> = Parameters<Store[Port]['waiting']>[0]
 const idsOf = (rows: readonly { readonly tenantId: string }[]) => rows.map(({ tenantId }) => tenantId)
 
 const QUEUED_ERASURES = {
@@ -31,6 +31,16 @@ const isUncounted = ({ readSince, beforeId, beyondId }: Lookup<'counts'>) => sql
     where l.tenant_id = v.tenant_id and l.prospect_log_id > v.position and l.prospect_log_id < ${beforeId}
   ))`
 
+/** Whether people of a tenant `v` wait to be indexed for the search. */
+const isUnindexed = ({ searchedSince, beforeId, checkBeforeId }: Lookup<'searchIndex'>) => sql`
+  v.searched_at >= ${searchedSince} and (v.position >= ${beforeId} or exists (
+    select 1 from prospects p
+    where p.tenant_id = v.tenant_id and p.prospect_id > v.position and p.prospect_id < ${beforeId}
+  ) or exists (
+    select 1 from prospects p
+    where p.tenant_id = v.tenant_id and p.prospect_id > v.checked and p.prospect_id < ${checkBeforeId}
+  ))`
+
 /** The verbs that look for work on all nodes. */
 export const queuesOn = (queries: Queries) => {
   const claimEndpoints = claimOnCluster<EndpointRow>(queries, QUEUED_ENDPOINTS)
@@ -41,6 +51,7 @@ export const queuesOn = (queries: Queries) => {
   )
   const unnumbered = waitingOnCluster(queries, sql`events v`, () => sql`v.sequence is null`)
   const uncounted = waitingOnCluster<Lookup<'counts'>>(queries, sql`counted_tenants v`, isUncounted)
+  const unindexed = waitingOnCluster<Lookup<'searchIndex'>>(queries, sql`searched_tenants v`, isUnindexed)
   const scheduled = SCHEDULED.map(({ table, isScheduled, at }) => {
     const isDue = ({ until }: Lookup<'schedules'>) =>
       sql`${isScheduled} and ${at} <= ${until} and not ${isSuspended(sql`v.tenant_id`)}`
@@ -58,6 +69,7 @@ export const queuesOn = (queries: Queries) => {
       idsOf(await deletions.look({ afterTenantId, max })),
     unnumbered: async (afterTenantId: string, max: number) =>
       idsOf(await unnumbered.look({ afterTenantId, max })),
+    unindexed: async (lookup: Lookup<'searchIndex'>) => idsOf(await unindexed.look(lookup)),
     uncounted: async (lookup: Lookup<'counts'>) => idsOf(await uncounted.look(lookup)),
   }
 }

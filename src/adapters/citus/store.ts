@@ -121,6 +121,7 @@ export const citusPorts =
       schedules: { ...ports.schedules, waiting: queues.scheduled },
       deletions: { ...ports.deletions, waiting: queues.deletions },
       events: { ...ports.events, waiting: queues.unnumbered },
+      searchIndex: { ...ports.searchIndex, waiting: queues.unindexed },
       counts: {
         ...ports.counts,
         waiting: queues.uncounted,

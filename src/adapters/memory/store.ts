@@ -19,6 +19,7 @@ import { memoryProspectConflicts } from './prospect-conflicts.ts'
 import { memoryProspectCounts } from './prospect-counts.ts'
 import { memoryProspectLogs } from './prospect-logs.ts'
 import { memoryProspects } from './prospects.ts'
+import { memorySearchIndex } from './search-index.ts'
 import { type IsActive, indexBy, type Own, type TenantTable, tableOf } from './table.ts'
 import { memoryWebhooks } from './webhooks.ts'
 
@@ -75,6 +76,7 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     placeholders: memoryPlaceholders(people, isKept),
     prospectConflicts: memoryProspectConflicts(people),
     prospectLogs: memoryProspectLogs(people),
+    searchIndex: memorySearchIndex(people),
     counts: memoryCounts(people, prospectCounts),
     prospectCounts: prospectCounts.port,
     erasures: memoryErasures(people, notifyEraser),

@@ -1,5 +1,5 @@
 import type { PostgresUrl } from '../../config/database-address.ts'
-import { TABLES } from '../stores/tables.ts'
+import { SEARCHED_TENANTS, TABLES } from '../stores/tables.ts'
 import { askOn } from './connect.ts'
 import { endPool, ONE_PLAN, openPostgres } from './open.ts'
 import type { Ask } from './sql.ts'
@@ -9,9 +9,11 @@ import { withTimeout } from './with-timeout.ts'
 export const MOVE_MARK = 'unfinished_move'
 export const HALF_MOVED =
   'The move into this database is not complete. Run the same prospect-pages move again, or empty the database.'
-const OUR_TABLES = ['schema_migrations', 'served', ...TABLES.map(({ name }) => name)].map(
-  (name) => `'${name}'`,
-)
+const OUR_TABLES = [
+  'schema_migrations',
+  'served',
+  ...[...TABLES, SEARCHED_TENANTS].map(({ name }) => name),
+].map((name) => `'${name}'`)
 const HIDDEN_TABLES = `
   select string_agg(relname, ', ' order by relname) as hidden_tables from pg_class
   where relnamespace = to_regnamespace(quote_ident(current_schema())) and relname in (${OUR_TABLES.join(', ')})

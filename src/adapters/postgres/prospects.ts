@@ -70,8 +70,8 @@ export const postgresProspects = (
 
   /**
    * Walks along the index of each kind: the order by the index's columns makes the planner do so, and stop. The newest
-   * prospects of all are searched too, so that they come first even if many share a beginning. An empty beginning is
-   * sent as null, which nothing is compared with.
+   * prospects of all are searched too, so that they come first even if many share a beginning, or are not indexed yet. An
+   * empty beginning is sent as null, which nothing is compared with.
    */
   search: async ({ tenantId, emailStart, nameStart, limit }) => {
     const email = emailStart || null
@@ -82,17 +82,17 @@ export const postgresProspects = (
       with found as (
         (
           select l.prospect_id from prospects l
-          where l.tenant_id = ${tenantId} and l.email is not null
+          where l.tenant_id = ${tenantId} and l.is_searched and l.email is not null
             and ${EMAIL_KEY} >= ${email} and ${EMAIL_KEY} < ${afterEmail}
           order by l.tenant_id, ${EMAIL_KEY} limit (select ${SEARCHED_MAX}::int)
         ) union (
           select l.prospect_id from prospects l
-          where l.tenant_id = ${tenantId} and l.name is not null
+          where l.tenant_id = ${tenantId} and l.is_searched and l.name is not null
             and ${NAME_KEY} >= ${name} and ${NAME_KEY} < ${afterName}
           order by l.tenant_id, ${NAME_KEY} limit (select ${SEARCHED_MAX}::int)
         ) union (
           select l.prospect_id from prospects l
-          where l.tenant_id = ${tenantId} and l.name like '% %'
+          where l.tenant_id = ${tenantId} and l.is_searched and l.name like '% %'
             and ${LAST_NAME_KEY} >= ${name} and ${LAST_NAME_KEY} < ${afterName}
           order by l.tenant_id, ${LAST_NAME_KEY} limit (select ${SEARCHED_MAX}::int)
         ) union (

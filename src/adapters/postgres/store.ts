@@ -26,6 +26,7 @@ import { postgresProspectCounts } from './prospect-counts.ts'
 import { postgresProspectLogs } from './prospect-logs.ts'
 import { postgresProspects } from './prospects.ts'
 import { postgresSchedules } from './schedules.ts'
+import { postgresSearchIndex } from './search-index.ts'
 import { postgresSignals } from './signals.ts'
 import { readSizes } from './sizes.ts'
 import { type Ask, queryOver } from './sql.ts'
@@ -95,6 +96,7 @@ export const portsOver = (
     placeholders: postgresPlaceholders(query),
     prospectConflicts: postgresProspectConflicts(query),
     prospectLogs: postgresProspectLogs(query, together),
+    searchIndex: postgresSearchIndex(query),
     counts: postgresCounts(query),
     prospectCounts: postgresProspectCounts(query),
     pageGroups: postgresPageGroups(query, outbox, together),

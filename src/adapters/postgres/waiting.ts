@@ -1,5 +1,7 @@
 import { idsSince } from '../../core/engine/id-times.ts'
+import { DAY_MS, isoTime } from '../../core/engine/times.ts'
 import type { Queue, Store } from '../../core/ports/store.ts'
+import { boundsAt, SEARCHED_DAYS_MAX } from '../../core/prospects/index-prospects.ts'
 import { withActions } from './schedules.ts'
 import type { Query } from './sql.ts'
 
@@ -7,11 +9,13 @@ import type { Query } from './sql.ts'
  * One statement for all queues. Each is looked at along the index of what waits in it, whose first entry is enough: the
  * order makes the planner use that index, even if it believes that nearly every row waits. Of the schedules only those
  * count that are due soon. Of the tenants whose activities are counted, those that have more of them, or are counted into
- * the future, because a clock was set back.
+ * the future, because a clock was set back. Of the tenants that are searched, those that have people to index.
  */
 export const postgresWaiting =
   (query: Query): NonNullable<Store['waiting']> =>
   async ({ now, until }) => {
+    const nowMs = Date.parse(now)
+    const { beforeId, checkBeforeId } = boundsAt(nowMs)
     const rows = await query()<{ queue: Queue }>`
       select q.queue from (values
         ('versions', (
@@ -47,6 +51,19 @@ export const postgresWaiting =
             where l.tenant_id = v.tenant_id and l.prospect_log_id > v.position
             order by l.prospect_log_id limit 1
           )
+          limit 1
+        )),
+        ('search', (
+          select true from searched_tenants v
+          where v.searched_at >= ${isoTime(nowMs - SEARCHED_DAYS_MAX * DAY_MS)} and (v.position >= ${beforeId} or (
+            select true from prospects p
+            where p.tenant_id = v.tenant_id and p.prospect_id > v.position and p.prospect_id < ${beforeId}
+            order by p.prospect_id limit 1
+          ) or (
+            select true from prospects p
+            where p.tenant_id = v.tenant_id and p.prospect_id > v.checked and p.prospect_id < ${checkBeforeId}
+            order by p.prospect_id limit 1
+          ))
           limit 1
         ))
       ) as q (queue, is_waiting)

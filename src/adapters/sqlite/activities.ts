@@ -10,7 +10,6 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type { IdentifierLookup, StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { nameKeysOf } from '../../core/prospects/search-keys.ts'
-import { columnsOf } from '../stores/columns.ts'
 import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { type Together, weightOfChange } from '../stores/together.ts'
@@ -40,8 +39,7 @@ const RECEIPT = `
   order by key_scope desc limit 1`
 const CLOSED_TO = 'select tenant_id, closed_to as counted_id from counted_tenants where tenant_id = :tenantId'
 
-const NAME_KEYS = columnsOf('name_key, last_name_key')
-const ADD_PROSPECT = insertInto('prospects', { ...PROSPECT_CHANGES, ...NAME_KEYS })
+const ADD_PROSPECT = insertInto('prospects', PROSPECT_CHANGES)
 const UNCHANGED = `
   tenant_id = :tenantId and prospect_id = :prospectId and updated_at = :unchangedSince
     and erased_at is null and merged_into is null`
@@ -67,12 +65,7 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
     const { tenantId, prospectId, updatedAt } = prospect
     if (unchangedSince === null) {
       if (!isKept(tenantId)) return 'overtaken'
-      database.run(ADD_PROSPECT, {
-        ...prospect,
-        attributes,
-        ...nameKeysOf(prospect.name),
-        createdAt: updatedAt,
-      })
+      database.run(ADD_PROSPECT, { ...prospect, attributes, createdAt: updatedAt })
       return 'recorded'
     }
     const isSaved =

@@ -31,16 +31,16 @@ const LIST = `${OF_TENANT} and prospect_id < ${BEFORE_ID} order by prospect_id d
 const LIST_OLDEST = `${OF_TENANT} and prospect_id > :afterId order by prospect_id`
 const startsOf = (column: string, start: string) => `
   select prospect_id from prospects indexed by prospects_${column === 'email' ? column : column.replace('_key', '')}_start
-  where tenant_id = :tenantId and ${column} >= :${start} and ${column} < :after limit ${SEARCHED_MAX}`
+  where tenant_id = :tenantId and is_searched = 1 and ${column} >= :${start} and ${column} < :after limit ${SEARCHED_MAX}`
 const STARTS = [
   [startsOf('email', 'emailStart'), 'emailStart'],
   [startsOf('name_key', 'nameStart'), 'nameStart'],
   [startsOf('last_name_key', 'nameStart'), 'nameStart'],
 ] as const
 const NEWEST = `
-  select prospect_id, email, name_key, last_name_key from prospects
+  select prospect_id, email, name from prospects
   where tenant_id = :tenantId and prospect_id < '${AFTER_ALL_IDS}' order by prospect_id desc limit ${SEARCHED_MAX}`
-type SearchRow = ProspectKey & Readonly<Record<'email' | 'nameKey' | 'lastNameKey', string | null>>
+type NewestRow = ProspectKey & Readonly<Record<'email' | 'name', string | null>>
 const CORRECT = `
   update prospects set email = :email, external_id = :externalId, name = :name, name_key = :nameKey,
     last_name_key = :lastNameKey, attributes = :attributes, updated_at = :updatedAt
@@ -99,14 +99,19 @@ export const sqliteProspects = (database: Database, outbox: Outbox): Prospects =
   },
 
   search: async (lookup) => {
-    const isWanted = ({ email, nameKey, lastNameKey }: SearchRow) =>
-      begins(email, lookup.emailStart) ||
-      begins(nameKey, lookup.nameStart) ||
-      begins(lastNameKey, lookup.nameStart)
-    const some = database.all<SearchRow>(NEWEST, lookup).filter(isWanted)
+    // The newest may not be indexed yet.
+    const isWanted = ({ email, name }: NewestRow) => {
+      const { nameKey, lastNameKey } = nameKeysOf(name)
+      return (
+        begins(email, lookup.emailStart) ||
+        begins(nameKey, lookup.nameStart) ||
+        begins(lastNameKey, lookup.nameStart)
+      )
+    }
+    const some: ProspectKey[] = database.all<NewestRow>(NEWEST, lookup).filter(isWanted)
     for (const [sql, start] of STARTS)
       if (lookup[start] !== '')
-        some.push(...database.all<SearchRow>(sql, { ...lookup, after: afterStart(lookup[start]) }))
+        some.push(...database.all<ProspectKey>(sql, { ...lookup, after: afterStart(lookup[start]) }))
     const ids = [...new Set(some.map(({ prospectId }) => prospectId))].sort().reverse().slice(0, lookup.limit)
     const lookups = ids.map((prospectId) => ({ ...lookup, prospectId }))
     const rows = database.getEach<ProspectRow>(FIND, lookups)

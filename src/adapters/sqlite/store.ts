@@ -23,6 +23,7 @@ import { sqliteProspectCounts } from './prospect-counts.ts'
 import { sqliteProspectLogs } from './prospect-logs.ts'
 import { sqliteProspects } from './prospects.ts'
 import { sqliteSchedules } from './schedules.ts'
+import { sqliteSearchIndex } from './search-index.ts'
 import { fileSizes } from './sizes.ts'
 import { sqliteTenants } from './tenants.ts'
 import { sqliteVersions } from './versions.ts'
@@ -82,6 +83,7 @@ export const sqliteStore = (
     placeholders: sqlitePlaceholders(database),
     prospectConflicts: sqliteProspectConflicts(database),
     prospectLogs: sqliteProspectLogs(database),
+    searchIndex: sqliteSearchIndex(database),
     counts: sqliteCounts(database),
     prospectCounts: sqliteProspectCounts(database),
     pageGroups: sqlitePageGroups(database, outbox),

@@ -27,6 +27,7 @@ export const COLUMNS = {
   prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
     idempotency_key, request_hash, created_prospect boolean, occurred_at timestamptz, timeline_key bigint,
     created_at timestamptz, external_id, key_scope`),
+  searched_tenants: columnsOf('tenant_id, position, checked, searched_at timestamptz'),
   counted_tenants: columnsOf('tenant_id, position, closed_to, read_at timestamptz'),
   prospect_log_counts: columnsOf(
     'tenant_id, unit, at timestamptz, source, type, count bigint, new_prospects bigint',

@@ -8,7 +8,13 @@ export type Table = { readonly name: string; readonly key: readonly string[]; re
 const table = (name: keyof typeof COLUMNS, ...key: string[]): Table => ({ name, key, columns: COLUMNS[name] })
 
 /**
- * All tables in the order in which they are copied: a table comes after those that it refers to. `served` is not
+ * Says how far people are indexed for the search. It is not copied, nor is `is_searched`: people are indexed again where they
+ * are copied to.
+ */
+export const SEARCHED_TENANTS = table('searched_tenants', 'tenant_id')
+
+/**
+ * All other tables in the order in which they are copied: a table comes after those that it refers to. `served` is not
  * copied: a server that was started on the target for a moment must not make it a database with other data.
  */
 export const TABLES: readonly Table[] = [
@@ -40,4 +46,4 @@ export const TABLES: readonly Table[] = [
 ]
 
 /** The tables that hold rows of tenants, in the order in which the rows are deleted. */
-export const TENANT_TABLES: readonly Table[] = TABLES.slice(1).reverse()
+export const TENANT_TABLES: readonly Table[] = [...TABLES.slice(1), SEARCHED_TENANTS].reverse()

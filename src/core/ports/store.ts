@@ -14,6 +14,7 @@ import type { ProspectCounts } from './prospect-counts.ts'
 import type { ProspectLogs } from './prospect-logs.ts'
 import type { Prospects } from './prospects.ts'
 import type { Schedules } from './schedules.ts'
+import type { SearchIndex } from './search-index.ts'
 import type { Tenants } from './tenants.ts'
 import type { HandOver, Versions } from './versions.ts'
 import type { Webhooks } from './webhooks.ts'
@@ -48,6 +49,7 @@ export type Queue =
   | 'merges'
   | 'removals'
   | 'counts'
+  | 'search'
 
 /** The part of a store that knows which of its statements still run. */
 export type Moments = {
@@ -111,6 +113,7 @@ export type Ports = {
   readonly placeholders: Placeholders
   readonly prospectConflicts: ProspectConflicts
   readonly prospectLogs: ProspectLogs
+  readonly searchIndex: SearchIndex
   readonly counts: Counts
   readonly prospectCounts: ProspectCounts
   readonly pageGroups: PageGroups

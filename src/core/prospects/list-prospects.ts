@@ -2,8 +2,10 @@ import type { ProspectQuery } from '../../shapes/prospect.ts'
 import { ITEMS_MAX } from '../../shapes/slice.ts'
 import { refuse } from '../engine/failures.ts'
 import { sliceOf } from '../engine/slices.ts'
+import { DAY_MS, isoTime } from '../engine/times.ts'
 import type { FoundProspect, ProspectsQuery } from '../ports/prospects.ts'
-import type { Needs } from '../ports/store.ts'
+import type { SearchIndex } from '../ports/search-index.ts'
+import type { Needs, Store } from '../ports/store.ts'
 import type { Scanned } from '../ports/world.ts'
 import { prospectOf } from './get-prospect.ts'
 import { identifiersOf } from './identifiers.ts'
@@ -11,19 +13,23 @@ import { searchKeysOf } from './search-keys.ts'
 import { survivorOf } from './survivors.ts'
 
 export type ProspectListing = ProspectQuery & { readonly tenantId: string }
+type Deps = Pick<Needs<never>, 'clock'> & {
+  readonly store: Pick<Store, 'prospects'> & Partial<Pick<Store, 'searchIndex'>>
+}
 type Listing = ProspectListing & { readonly limit: number }
 
 /**
  * Lists a tenant's prospects, newest first. With an email or an external id: the one that has it, if any; never for a
- * blank or a placeholder. With a search: those whose email or name begins like it. Refuses `invalid_cursor`, and
- * `invalid_request` for two of these at once.
+ * blank or a placeholder. With a search: those whose email or name begins like it; their index begins with the first search
+ * of a tenant, and is extended in the background. Refuses `invalid_cursor`, and `invalid_request` for two of these at once.
  */
-export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
+export const listProspects = ({ store, clock }: Deps) => {
   const withSurvivors = async (rows: readonly FoundProspect[]) => {
     const survivors = await Promise.all(rows.map((row) => survivorOf(store.prospects, row)))
     return survivors.filter((row): row is FoundProspect => row?.erasedAt === null)
   }
   const search = async ({ tenantId, limit, search = '' }: Listing): Promise<Scanned<FoundProspect>> => {
+    if (store.searchIndex !== undefined) await noteSearch(store.searchIndex, tenantId, clock())
     const found = await store.prospects.search({ tenantId, limit, ...searchKeysOf(search) })
     // Two merged prospects may have the same survivor, which is as old as itself.
     const byId = new Map((await withSurvivors(found)).map((row) => [row.prospectId, row]))
@@ -53,6 +59,13 @@ export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
 }
 
 const LIMIT = 20
+
+/** Notes once a day that a tenant is searched. */
+const noteSearch = async (searchIndex: SearchIndex, tenantId: string, nowMs: number): Promise<void> => {
+  const found = await searchIndex.find(tenantId)
+  if (found === null || nowMs - Date.parse(found.searchedAt) > DAY_MS)
+    await searchIndex.markSearched(tenantId, isoTime(nowMs))
+}
 
 /** A search is one slice. */
 const searchOf = (listing: ProspectListing): string => {

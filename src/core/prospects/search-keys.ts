@@ -1,4 +1,4 @@
-/** How many people of each kind a search reads: by email, by name, by last word, and the newest of all. */
+/** How many people of each kind a search reads: by email, by name, by last word, and the newest of all, indexed or not. */
 export const SEARCHED_MAX = 2_000
 /** Only the beginning of an email and a name is compared, as long as a search may be. */
 const KEY_LENGTH = 100
