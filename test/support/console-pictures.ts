@@ -13,7 +13,11 @@ const HOURS = 49
 const HOUR_MS = 3_600_000
 const NAMES = ['Ada Lovelace', 'Grace Hopper', 'Alan Turing', 'Katherine Johnson', 'Barbara Liskov', null]
 const KINDS = [
-  ['crm', 'form_submitted', '{"form":"contact","message":"Could you call me about the spring offer?"}'],
+  [
+    'crm',
+    'form_submitted',
+    '{"phone":"030 123 45","company":"Nordwind","message":"Could you call me about the spring offer?","interests":["tulips","roses"]}',
+  ],
   ['stripe', 'invoice.paid', '{"id":"evt_1Q2","data":{"object":{"amount_paid":4900}}}'],
   ['typeform', 'webhook', '{"event_id":"01J","form_response":{"form_id":"lT4Z3j"}}'],
   ['web', 'page_viewed', '{"path":"/spring","ref":"newsletter"}'],
@@ -40,7 +44,9 @@ for (let hour = 0; hour < HOURS; hour++) {
     now = Math.round(started - (HOURS - hour - i / busy) * HOUR_MS)
     const [source, type, rawJson] = KINDS[(i * 7 + hour * 3 + (i % 3)) % KINDS.length] ?? KINDS[0]
     const name = NAMES[(i * 5 + hour) % NAMES.length]
-    const email = name ? `${name.split(' ')[0]?.toLowerCase()}@example.com` : 'finance@nordwind.example'
+    const isNew = i % 5 === 0
+    const [first = ''] = name?.toLowerCase().split(' ') ?? []
+    const email = name ? `${first}${isNew ? hour : ''}@example.com` : 'finance@nordwind.example'
     const person = name ? { name, email } : { email }
     await service.logProspectActivity({ tenantId, source, type, ...person, payload: { rawJson } })
   }
@@ -79,7 +85,7 @@ const folder = new URL('../../docs/console/', import.meta.url)
 mkdirSync(folder, { recursive: true })
 const PICTURES = {
   now: { hash: 'now' },
-  activity: { hash: 'activity', open: 1 },
+  activity: { hash: 'activity', open: 'form_submitted' },
   page: { hash: `pages/${pageGroupId}/${page.pageId}`, press: 'Compare' },
 } as const
 for (const [name, picture] of Object.entries(PICTURES)) {
@@ -88,7 +94,7 @@ for (const [name, picture] of Object.entries(PICTURES)) {
   await shown.locator('main .view').waitFor()
   await shown.evaluate(`location.hash = '#/${picture.hash}'`)
   await shown.waitForTimeout(name === 'now' ? 30_000 : 4_000)
-  if ('open' in picture) await shown.locator('[data-row]').nth(picture.open).click()
+  if ('open' in picture) await shown.locator('tr', { hasText: picture.open }).locator('.open').first().click()
   if ('press' in picture) await shown.getByRole('button', { name: picture.press }).first().click()
   await shown.waitForTimeout(1_000)
   await shown.screenshot({ path: new URL(`${name}.png`, folder).pathname })
