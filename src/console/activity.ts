@@ -135,7 +135,7 @@ const csvRowOf = async ({ log, pageId }: Row, text: string, signal: AbortSignal)
     Source: log.source,
     Type: log.type,
     Page: (await pageBy(pageId))?.effectiveName,
-    'Person ID': log.prospectId,
+    Person: log.prospectId,
   }
   return { cells, fields: fieldsIn(memberOf(text, 'payload'), CSV_FIELDS_MAX, CSV_TEXT_LENGTH_MAX) }
 }

@@ -22,7 +22,10 @@ export const merge = (keptId: string, otherId?: string): void => {
   let pair: readonly [ProspectWithIdentifiers, ProspectWithIdentifiers] | undefined
   const compare = async (otherId: string): Promise<void> => {
     refill(content, h('p.muted', { role: 'status' }, 'Loading…'))
-    const [kept, other] = await Promise.all([readWhole(keptId), readWhole(otherId)])
+    const [kept, other] = await Promise.all([readWhole(keptId), readWhole(otherId)]).catch((error) => {
+      search()
+      throw error
+    })
     pair = [kept.prospect, other.prospect]
     refill(content, sideBySide(kept, other), button('Choose another person', search, { class: 'link' }))
     content.querySelector('input')?.focus()
@@ -134,11 +137,11 @@ export const possiblePairs = async (signal: AbortSignal): Promise<Child> => {
   ]
 }
 
+/** Undefined if one of the two was erased in the meantime. */
 const pairRow = async ({ prospectIds, at }: ProspectConflict, signal: AbortSignal) => {
-  const [first, second] = await Promise.all(
-    prospectIds.map((id) => get<Prospect>(path`/prospects/${id}`, {}, signal)),
-  )
-  if (first === undefined || second === undefined) return
+  const read = (id: string) => get<Prospect>(path`/prospects/${id}`, {}, signal).catch(() => null)
+  const [first, second] = await Promise.all(prospectIds.map(read))
+  if (!first || !second) return
   const link = ({ prospectId, name, email, externalId }: Prospect) =>
     h('a.who', { href: addressOf(['people', prospectId]) }, person({ name, email: email ?? externalId }))
   return row(

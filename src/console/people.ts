@@ -27,15 +27,17 @@ const listView = async (place: Place, signal: AbortSignal) => {
   const none = searched
     ? 'No one whose name, last name or email begins like this, or who has this external ID.'
     : 'No people yet. They appear with their first activity.'
-  const list = await sliced(['Who', 'Known since'], load, rowOf, none)
+  const [list, pairs, erasureList] = await Promise.all([
+    sliced(['Who', 'Known since'], load, rowOf, none),
+    searched === '' && possiblePairs(signal),
+    can('prospects:erase') && erasures(signal),
+  ])
   list.append(cutNote)
   const save = () =>
     saveAsCsv('people', async (cursor) => {
       const { items, nextCursor } = await load(cursor)
       return { rows: items.map(csvRowOf), nextCursor }
     })
-  const pairs = searched === '' && (await possiblePairs(signal))
-  const erasureList = can('prospects:erase') && (await erasures(signal))
   return [
     h('header', h('h1', 'People'), actions(button('Save as CSV', save))),
     searchForm(searched),

@@ -35,52 +35,35 @@ export const correct = (before: Prospect, done: (person: Prospect) => void): voi
     },
   })
 
-type FinalAction = {
-  readonly person: Prospect
-  readonly verb: string
-  readonly consequence: string
-  readonly input: HTMLElement
-  readonly run: (values: Readonly<Record<string, string>>) => Promise<void>
-}
-/** Asks for an action that cannot be undone. The reader confirms it by typing the email or the id of the person. */
-const confirmFinal = ({ person, verb, consequence, input, run }: FinalAction): void => {
-  const { prospectId, email, name } = person
+/** Erases a person. The reader confirms it by typing the email or the id of the person. */
+export const erase = ({ prospectId, email, name }: Prospect): void => {
   const word = email ?? prospectId
   openForm({
-    title: `${verb} ${name ?? email ?? 'this person'}`,
-    action: `${verb} for good`,
+    title: `Erase ${name ?? email ?? 'this person'}`,
+    action: 'Erase for good',
     isDanger: true,
     body: [
-      h('p', `${consequence} This cannot be undone.`),
-      input,
+      h(
+        'p',
+        'Name, email, external ID and all activities of this person are deleted. This cannot be undone.',
+      ),
+      field(
+        'Refuse this email and external ID for so many days',
+        'blockDays',
+        { type: 'number', value: 30, min: 0, max: 3_650, required: true },
+        'Until then, no new activity creates the person again.',
+      ),
       field(`To confirm, type ${word}`, 'word', { required: true }),
     ],
     run: async (values) => {
       if (values['word'] !== word) throw new Error(`Type ${word} to confirm.`)
-      await run(values)
-    },
-  })
-}
-
-/** Erases a person, after a confirmation. */
-export const erase = (person: Prospect): void =>
-  confirmFinal({
-    person,
-    verb: 'Erase',
-    consequence: 'Name, email, external ID and all activities of this person are deleted.',
-    input: field(
-      'Refuse this email and external ID for so many days',
-      'blockDays',
-      { type: 'number', value: 30, min: 0, max: 3_650, required: true },
-      'Until then, no new activity creates the person again.',
-    ),
-    run: async ({ blockDays }) => {
-      const { prospectId } = person
-      await call('POST', '/erasures', { body: { prospectId, blockDays: Number(blockDays) } })
+      const blockDays = Number(values['blockDays'])
+      await call('POST', '/erasures', { body: { prospectId, blockDays } })
       forgetPeople()
       goTo(['people', prospectId], { erased: 'now' })
     },
   })
+}
 
 const LISTED_MAX = 10
 /** The newest erasures. A mistyped email is unblocked here. */

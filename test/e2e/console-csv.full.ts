@@ -59,7 +59,7 @@ t.test('a list of activities is saved as a whole, and no cell is a formula', { s
 
   const csv = await savedAsCsv(page)
 
-  t.match(csv, /^\ufeffWhen,Name,Email,Source,Type,Page,Person ID,n\r\n/)
+  t.match(csv, /^\ufeffWhen,Name,Email,Source,Type,Page,Person,n\r\n/)
   const rows = csv.match(/\r\n\d{4}-\d\d-\d\d \d\d:\d\d,[^\n]*@example\.com,csv,form_submitted,,prospect_/g)
   t.equal(rows?.length, ACTIVITIES, 'all slices')
   for (const [n, { cell }] of NAMES.entries()) t.ok(csv.includes(`,${cell},${n}@example.com,`), cell)
@@ -84,7 +84,7 @@ t.test('each field of a payload has a column, and the reader’s language decide
   const csv = await savedAsCsv(page)
 
   const [heads, newest, oldest] = csv.split('\r\n')
-  t.equal(heads, `\ufeffWhen;Name;Email;Source;Type;Page;Person ID;phone;zip;price;order;a › b;'=first`)
+  t.equal(heads, `\ufeffWhen;Name;Email;Source;Type;Page;Person;phone;zip;price;order;a › b;'=first`)
   t.match(newest, /^2026-07-01 00:30;;ida@example.com;crm;offer;;/)
   t.match(newest, `;'+49 30 1;'01067;14,90;'12345678901234567890;"x, y";`)
   t.match(oldest, /;;;none;;;-5$/, 'a negative number is no formula')

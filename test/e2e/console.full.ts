@@ -264,6 +264,7 @@ t.test('nothing in a dialog lies outside of it, at any width', { skip }, async (
   const dialogs: readonly (readonly [string, string, () => Promise<unknown>])[] = [
     ['sources', 'Connect a source', () => page.locator('[name=source]').fill(`s${Math.random()}`)],
     ['webhooks', 'New endpoint', () => page.locator('[name=url]').fill('http://127.0.0.1:9/x')],
+    ['now', 'Find', () => page.keyboard.type('ada')],
     ['pages', 'New group', async () => {}],
     [`pages/${groupId}`, 'New page', async () => {}],
     [`pages/${groupId}`, 'Edit…', async () => {}],
@@ -285,6 +286,7 @@ t.test('nothing in a dialog lies outside of it, at any width', { skip }, async (
     await goTo(page, place)
     await page.getByRole('button', { name, exact: true }).click()
     await page.locator('dialog[open]').waitFor()
+    t.strictSame(await namelessIn(page), [], `${name}: every control has a name`)
     await fitsIn(name)
     await fill()
     if (place === 'sources' || place === 'webhooks') {
