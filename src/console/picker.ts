@@ -56,10 +56,7 @@ export const pickerFor = (field: HTMLInputElement, find: Find) => {
     found = results instanceof Error ? [] : results
     refill(list, found.map(optionOf))
     choose(0)
-    if (results instanceof Error) status.textContent = results.message
-    else
-      status.textContent =
-        typed === '' ? '' : found.length === 0 ? 'Nothing found.' : counted(found.length, 'result')
+    status.textContent = results instanceof Error ? results.message : summaryOf(typed, found.length)
     status.className = found.length > 0 ? 'unseen' : 'muted'
   }
   const restart = (): void => {
@@ -75,22 +72,26 @@ export const pickerFor = (field: HTMLInputElement, find: Find) => {
     if (field.isConnected) found[chosen]?.take()
   }
   const onkeydown = (event: KeyboardEvent): void => {
-    const { key } = event
+    const { key, isComposing } = event
+    // Enter may end the input of a character, such as a Japanese one.
+    if (isComposing) return
     if (key === 'ArrowDown') choose(chosen + 1)
     else if (key === 'ArrowUp') choose(chosen - 1)
     else if (key === 'Enter') void takeChosen()
     else return
     event.preventDefault()
   }
-  for (const [name, value] of [
-    ['role', 'combobox'],
-    ['aria-expanded', 'true'],
-    ['aria-controls', id],
-    ['aria-autocomplete', 'list'],
-  ] as const)
-    field.setAttribute(name, value)
+  field.role = 'combobox'
+  field.ariaExpanded = 'true'
+  field.ariaAutoComplete = 'list'
+  field.setAttribute('aria-controls', id)
   field.addEventListener('input', restart)
   field.addEventListener('keydown', onkeydown)
   restart()
   return h('div', list, status)
+}
+
+const summaryOf = (typed: string, count: number): string => {
+  if (typed === '') return ''
+  return count === 0 ? 'Nothing found.' : counted(count, 'result')
 }
