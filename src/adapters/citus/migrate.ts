@@ -61,7 +61,8 @@ export const migrateCluster = (
     const filled = withRows ? [] : await filledOf(ask, unplaced)
     if (filled.length > 0) throw new Error(refusalOf(filled))
     try {
-      const applied = await migratePostgres(address, migrations, warn)
+      // It has warned already.
+      const applied = await migratePostgres(address, migrations, () => {})
       const distributed = await placeAll(sql, onDistributed)
       return { applied, distributed, granted: await grantMissing(sql) }
     } catch (error) {

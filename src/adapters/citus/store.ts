@@ -66,7 +66,7 @@ export const citusStore = (
       const isMigrated = await isUpToDate(ask, migrations, warn)
       if (isMigrated && (await findMisplaced(ask)).length === 0) return []
       await refuseWorker(ask)
-      const migrated = migrateCluster(directUrl ?? url, migrations, warn)
+      const migrated = migrateCluster(directUrl ?? url, migrations, () => {})
       const { applied } = await migrated.catch(pooler?.directUrl ? nameDirect : null)
       return applied
     },
