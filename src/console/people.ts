@@ -1,6 +1,7 @@
 import type { Prospect } from '../shapes/prospect.ts'
 import { can, type Slice } from './api.ts'
 import { actions, addressOf, button, h, type Place, person, type View, when } from './dom.ts'
+import { fieldsIn } from './fields.ts'
 import { FOUND_MAX, findPeople, isPersonId } from './find-people.ts'
 import { row, sliced } from './lists.ts'
 import { possiblePairs } from './merge.ts'
@@ -73,7 +74,9 @@ const rowOf = ({ prospectId, name, email, externalId, createdAt }: Prospect) => 
   return row(h('a.who', { href: addressOf(['people', prospectId]), 'data-row': true }, who), when(createdAt))
 }
 
-const csvRowOf = ({ name, email, externalId, createdAt, prospectId }: Prospect): CsvRow => ({
+/** As many as a person has. */
+const ATTRIBUTES_MAX = 50
+const csvRowOf = ({ name, email, externalId, createdAt, prospectId, attributes }: Prospect): CsvRow => ({
   cells: {
     Name: name,
     Email: email,
@@ -81,5 +84,5 @@ const csvRowOf = ({ name, email, externalId, createdAt, prospectId }: Prospect):
     'Known since': localTime(createdAt),
     'Person ID': prospectId,
   },
-  fields: [],
+  fields: fieldsIn(JSON.stringify(attributes), ATTRIBUTES_MAX),
 })

@@ -2,6 +2,7 @@ import type { Prospect, ProspectWithIdentifiers } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { activityDetail } from './activity-detail.ts'
 import { call, can, download, get, Problem, path, pollOf, type Slice } from './api.ts'
+import { attributeFacts, editAttributes } from './attributes.ts'
 import { actions, bdi, card, counted, crumb, facts, h, refill, time } from './dom.ts'
 import { fieldsInLine } from './fields.ts'
 import { type Row, rowsOf } from './follow-logs.ts'
@@ -30,12 +31,13 @@ export const personView = async (id: string, signal: AbortSignal) => {
     // A correction returns no former emails: the next poll does.
     prospect = { ...prospect, ...changed }
     refill(heading, headingOf(prospect))
-    refill(about, factsOf(prospect))
+    refill(about, factsOf(prospect), attributeFacts(prospect))
   }
   showPerson(prospect)
   const timeline = timelineOf(id, signal, mark, showPerson)
   const buttons = actions(
     gated('prospects:write', 'Edit…', () => correct(prospect, showPerson)),
+    gated('prospects:write', 'Fields…', () => editAttributes(prospect, showPerson)),
     gated('prospects:write', 'Merge…', () => merge(prospect.prospectId)),
     gated('prospects:erase', 'Erase…', () => erase(prospect), { class: 'danger' }),
     gated('prospect_logs:read', 'Download everything', () => downloadPerson(id)),

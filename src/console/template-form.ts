@@ -8,6 +8,8 @@ import { memberOf } from './raw.ts'
 const PLACES: Readonly<Record<string, string>> = {
   '/data/prospect/email': 'Email',
   '/data/prospect/name?': 'Name',
+  '/data/prospect/firstName?': 'First name',
+  '/data/prospect/lastName?': 'Last name',
   '/data/prospect/externalId?': 'External ID',
   '/data/source': 'Source',
   '/data/type': 'Type',
@@ -41,12 +43,14 @@ export const templateForm = (write: (template: string) => void) => {
     const last = rows.at(-1)
     element.hidden = last === undefined
     if (last === undefined) return
-    const sent = fieldsIn(
-      event === null ? '{}' : memberOf(memberOf(event.text, 'data'), 'payload'),
-      FIELDS_MAX,
-    )
-    const ofPayload = sent.map(({ path, pointer }) => [`/data/payload${pointer}?`, path] as const)
-    const places = { ...PLACES, ...Object.fromEntries(ofPayload) }
+    const data = event === null ? '{}' : memberOf(event.text, 'data')
+    const fieldsAt = (place: string, json: string) =>
+      Object.fromEntries(fieldsIn(json, FIELDS_MAX).map(({ path, pointer }) => [`${place}${pointer}?`, path]))
+    const places = {
+      ...PLACES,
+      ...fieldsAt('/data/prospect/attributes', memberOf(memberOf(data, 'prospect'), 'attributes')),
+      ...fieldsAt('/data/payload', memberOf(data, 'payload')),
+    }
     const save = (): void => write(JSON.stringify(parsed, null, 2))
     const selectOf = (label: string, place: string, choose: (place: string) => void) => {
       const texts = { ...(place !== '' && { [place]: place }), '': 'nothing', ...places }
