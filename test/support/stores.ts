@@ -239,6 +239,7 @@ const postgresKind = (
       // PostgreSQL is tested without the store for a cluster.
       const isRouted = name === 'tenant-routed' || name === 'citus'
       const cluster = isRouted ? await import('../../src/adapters/citus/store.ts') : null
+      const ports = isRouted ? await import('../../src/adapters/citus/ports.ts') : null
       const open = () => {
         const number = stores.length
         if (name === 'instance') return storeOverInstance(instanceAt(number), { everyEvent })
@@ -248,7 +249,7 @@ const postgresKind = (
           const settings = { ...POSTGRES_SETTINGS, everyEvent, url: address }
           return cluster.citusStore(settings, readMigrations('postgres'), undefined, connectNoting(sent))
         }
-        return storeOver(noting(poolAt(number).ask, sent), url, everyEvent, cluster?.citusPorts())
+        return storeOver(noting(poolAt(number).ask, sent), url, everyEvent, ports?.citusPorts())
       }
       const another = async () => {
         const store = open()
@@ -314,20 +315,27 @@ const usedDatabase = (url: string) => {
   }
 }
 
-/** Records each statement of a store before it is sent. */
+/** Records each statement of a store before it is sent, also within a transaction. */
 const noting =
   (ask: Ask, sent: Sent[]): Ask =>
   (statement, tenantId) =>
-    ask((sql) => {
-      const asked = statement(sql)
-      // The driver has these members; its types do not.
-      const { strings, args } = asked as unknown as { strings: readonly string[]; args: readonly unknown[] }
-      sent.push({
-        text: strings.map((text, i) => (i === 0 ? text : `$${i}${text}`)).join(''),
-        parameters: args,
-      })
-      return asked
-    }, tenantId)
+    ask((sql) => statement(notingIn(sql, sent)), tenantId)
+const notingIn = (sql: postgres.Sql, sent: Sent[]): postgres.Sql => {
+  const note = (asked: unknown) => {
+    // The driver has these members; its types do not.
+    const { strings, args } = asked as { strings: readonly string[]; args: readonly unknown[] }
+    const text = strings.map((text, i) => (i === 0 ? text : `$${i}${text}`)).join('')
+    sent.push({ text, parameters: args })
+    return asked
+  }
+  const unsafe: typeof sql.unsafe = (...statement) => note(sql.unsafe(...statement)) as never
+  const begin = (run: (transaction: postgres.Sql) => unknown) =>
+    sql.begin((transaction) => run(notingIn(transaction as unknown as postgres.Sql, sent)))
+  return new Proxy(sql, {
+    apply: (target, self, parts) => note(Reflect.apply(target, self, parts)),
+    get: (target, name) => ({ unsafe, begin })[String(name)] ?? Reflect.get(target, name),
+  })
+}
 export const connectNoting =
   (sent: Sent[]): typeof connect =>
   (settings) => {

@@ -1,13 +1,12 @@
 import type { ApiKeys, StoredApiKey, TenantState } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
-import type { Forms } from './forms.ts'
 import { columns, type Fragment, type Query, sql, textArray } from './sql.ts'
 import { FORGET_KEYS, isSuspended } from './tenants.ts'
 
 const KEYS = columns('key', COLUMNS.api_keys)
 
 /** Ending a key notifies all processes in its commit, then calls `ended`. */
-export const postgresApiKeys = (query: Query, { andSet }: Forms, ended: () => void): ApiKeys => {
+export const citusApiKeys = (query: Query, ended: () => void): ApiKeys => {
   const keysWhere = async (condition: Fragment): Promise<StoredApiKey[]> => {
     const rows = await query()<ApiKeyRow>`select ${KEYS.names} from api_keys where ${condition}`
     return rows.map(storedApiKey)
@@ -33,7 +32,7 @@ export const postgresApiKeys = (query: Query, { andSet }: Forms, ended: () => vo
         with ended as (
           update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),
             rotated_at = coalesce(${rotatedAt}, rotated_at), expires_at = coalesce(${expiresAt}, expires_at)
-            ${andSet}
+            , is_copied = false
           where api_key_id = ${apiKeyId} and (
             ${rotatedAt}::timestamptz is null
             or revoked_at is null and rotated_at is not distinct from ${lastRotatedAt}::timestamptz

@@ -1,4 +1,3 @@
-import type { ClaimQuery } from '../../core/ports/versions.ts'
 import type { Backlog } from '../../core/ports/world.ts'
 import { type Fragment, type Query, sql } from './sql.ts'
 
@@ -10,36 +9,6 @@ export type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'answered', 
 export const COUNTED = sql`attempts = v.attempts + 1`
 export const ATTEMPT = sql`v.attempts as attempt`
 const NEVER = (_: Fragment) => sql`false`
-
-/**
- * A claim goes from tenant to tenant along the index of waiting rows, and stops at `max`: it reads no more than it
- * takes, however long the backlog. Rows that another claim has locked are skipped, so that workers never wait for each
- * other nor return without work despite a backlog. It serves no caller: it is the one statement that names no tenant.
- */
-export const claimFrom = <Claimed extends object>(query: Query, queue: Queue) => {
-  const { isHeld = NEVER } = queue
-  const waiting = sql`${queue.table} where v.status = 'processing'`
-  return ({ now, until, horizon, afterTenantId, max }: ClaimQuery): Promise<readonly Claimed[]> =>
-    query()<Claimed>`
-      with recursive ${eachAlong(sql`v.tenant_id`, waiting, afterTenantId)}, claimed as (
-        select due.*
-        from each
-          cross join (values ('-infinity', ${now}::timestamptz), (${horizon}::timestamptz, 'infinity'))
-            as span (after, until)
-          cross join lateral (
-            select ${queue.key} from ${queue.table}
-            where v.status = 'processing' and v.tenant_id = each.id
-              and v.claimable_at > span.after and v.claimable_at <= span.until
-            order by v.claimable_at limit ${max} for update skip locked
-          ) as due
-        where not ${isHeld(sql`each.id`)}
-        limit ${max}
-      )
-      update ${queue.table} set claimable_at = ${until}, ${COUNTED}
-      from claimed
-      where v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
-      returning ${queue.answered}, ${ATTEMPT}`
-}
 
 /** The backlog for the metrics. It names no tenant, and reads at most `countMax` entries of the index of waiting rows. */
 export const backlogOf =

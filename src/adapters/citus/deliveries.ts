@@ -1,11 +1,14 @@
 import type { DueDelivery, EndpointKey, ShownDelivery, Webhooks } from '../../core/ports/webhooks.ts'
 import { latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
+import { ifOvertaken } from '../postgres/overtaken.ts'
+import { textArray } from '../postgres/sql.ts'
 import { COLUMNS, type EventRow, storedEvent } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { backlogOf } from './claim.ts'
-import { deliver, EVENT } from './events.ts'
-import { columns, type Fragment, ifOvertaken, type Query, sql } from './sql.ts'
+import { EVENT, takes } from './events.ts'
+import { columns, type Fragment, type Query, sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
+import type { Transact } from './transaction.ts'
 import { walk } from './walk.ts'
 
 const DELIVERY = columns('l', COLUMNS.webhook_deliveries)
@@ -20,7 +23,12 @@ const WAITING = sql`webhook_deliveries where status = 'pending'
 type Deliveries = Pick<Webhooks, 'due' | 'deliveries' | 'retry' | 'replay' | 'backlog'>
 
 /** Deliveries to endpoints. Calls `notify` after some became due immediately. */
-export const postgresDeliveries = (query: Query, notify: () => void): Deliveries => ({
+export const citusDeliveries = (
+  query: Query,
+  allQuery: Query,
+  transact: Transact,
+  notify: () => void,
+): Deliveries => ({
   due: async ({ now, max, ...lookup }) => {
     const pending = (at: Fragment) => sql`(
       select * from webhook_deliveries d where ${matchesId(lookup, D)} and d.status = 'pending' and d.next_attempt_at ${at}
@@ -62,29 +70,35 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
     return row === undefined ? null : shownDelivery(row)
   },
 
-  replay: async ({ afterEventId, delivered, now, max, ...lookup }) => {
-    const [row] = await query(lookup.tenantId)<{ made: number; looked: number; last: string | null }>`
-      with looked as materialized (
-        select e.event_id, e.type, e.ids from events e
-        where e.tenant_id = ${lookup.tenantId} and e.event_id > ${afterEventId} and e.sequence is not null
-        order by e.event_id limit ${max}
-      ), made as (
-        ${deliver(lookup.tenantId, sql`looked e`, now)} and v.webhook_endpoint_id = ${lookup.webhookEndpointId}
-          and v.status = 'enabled'
+  /** In the order of the events, in which a settlement locks deliveries, too. */
+  replay: async ({ tenantId, webhookEndpointId, afterEventId, delivered, now, max }) => {
+    const replayed = await transact(tenantId, async (send) => {
+      const events = await send<{ eventId: string }>`
+        select e.event_id from events e
+        where e.tenant_id = ${tenantId} and e.event_id > ${afterEventId} and e.sequence is not null
+        order by e.event_id limit ${max}`
+      const eventIds = events.map(({ eventId }) => eventId)
+      const made = await send`
+        insert into webhook_deliveries as d
+          (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
+        select v.tenant_id, v.webhook_endpoint_id, e.event_id, 'pending', 0, ${now}::timestamptz, ${now}::timestamptz
+        from webhook_endpoints v join events e on e.tenant_id = v.tenant_id
+        where v.tenant_id = ${tenantId} and e.tenant_id = ${tenantId}
+          and v.webhook_endpoint_id = ${webhookEndpointId} and v.status = 'enabled'
+          and e.event_id = any (${textArray(eventIds)}::text[]) and ${takes(tenantId)}
         order by e.event_id
         on conflict (tenant_id, webhook_endpoint_id, event_id) do update set status = 'pending', attempts = 0,
           next_attempt_at = excluded.next_attempt_at, delivered_at = null
           where d.status <> 'delivered' or ${delivered}::boolean
-        returning 1
-      )
-      select (select count(*)::int from made) as made, count(*)::int as looked, max(event_id) as last from looked
-      `.catch(ifOvertaken([]))
-    if (row === undefined) return 'overtaken'
-    if (row.made > 0) notify()
-    return { made: row.made, lastEventId: row.looked === max ? row.last : null }
+        returning 1`
+      return { made: made.length, lastEventId: (eventIds.length === max && eventIds.at(-1)) || null }
+    }).catch(ifOvertaken(null))
+    if (replayed === null) return 'overtaken'
+    if (replayed.made > 0) notify()
+    return replayed
   },
 
-  backlog: backlogOf(query, sql`created_at`, WAITING, isSuspended),
+  backlog: backlogOf(allQuery, sql`created_at`, WAITING, isSuspended),
 })
 
 /** A delivery without the columns that a list adds to each row. */

@@ -1,80 +1,50 @@
 import type { Events } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
-import type { Timestamp } from '../../core/ports/world.ts'
+import { type Piece, piece, textArray } from '../postgres/sql.ts'
 import { COLUMNS, type EventRow, storedEvent } from '../stores/rows.ts'
 import { DELIVERIES_MAX } from '../stores/subscribed-endpoints.ts'
 import { eachAlong } from './claim.ts'
-import { columns, type Fragment, type Query, sql } from './sql.ts'
+import { columns, type Query, sql } from './sql.ts'
+import type { Send, Transact } from './transaction.ts'
 
 export const EVENT = columns('e', COLUMNS.events)
 
-/** Pending deliveries of these events `e` to the endpoints `v` of the tenant that take them. */
-export const deliver = (tenantId: string, events: Fragment, now: Timestamp) => sql`
-  insert into webhook_deliveries as d
-    (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
-  select v.tenant_id, v.webhook_endpoint_id, e.event_id, 'pending', 0, ${now}::timestamptz, ${now}::timestamptz
-  from webhook_endpoints v join ${events} on v.types is null or e.type = any (v.types)
-  where v.tenant_id = ${tenantId} and ${passes(tenantId)}`
-/** Whether an event passes the filters. The log of an activity is only read if there is a filter. */
-const passes = (tenantId: string) => sql`
+/** Whether endpoint `v` takes event `e`. The log of an activity is only read if there is a filter. */
+export const takes = (tenantId: string): Piece => piece`
+  (v.types is null or e.type = any (v.types)) and
   case when v.sources is null and v.log_types is null or e.type <> 'prospect_log.created' then true else exists (
     select 1 from prospect_logs l where l.tenant_id = ${tenantId} and l.prospect_log_id = e.ids ->> 'prospectLogId'
       and (v.sources is null or l.source in (select json_array_elements_text(v.sources)))
       and (v.log_types is null or l.type in (select json_array_elements_text(v.log_types)))) end`
 
-export const postgresEvents = (query: Query, emit: (signal: Signal) => void): Events => {
-  const waiting = sql`events e where e.sequence is null`
-  /**
-   * The process that changes the count of a tenant assigns the numbers after the count it read. A process that waited
-   * for another finds the count changed, and does nothing.
-   */
+export const citusEvents = (
+  query: Query,
+  transact: Transact,
+  emit: (signal: Signal) => void,
+): Omit<Events, 'waiting'> => {
   const number: Events['number'] = async ({ tenantId, now, max }) => {
-    const [row] = await query(tenantId)<{ isCounted: boolean; numbered: number; made: number }>`
-      with seen as materialized (
-        select c.sequence from event_counts c where c.tenant_id = ${tenantId}
-      ), waiting as materialized (
-        select e.tenant_id, e.event_id, row_number() over (order by e.event_id) as place
-        from (
-          select e.tenant_id, e.event_id from events e where e.tenant_id = ${tenantId} and e.sequence is null
-          order by e.event_id limit (
-            select least(${max}, ceil(${DELIVERIES_MAX} / greatest(count(*), 1.0)))::int from webhook_endpoints v
-            where v.tenant_id = ${tenantId} and v.status = 'enabled'
-          )
-        ) e
-      ), counted as (
-        update event_counts c set sequence = c.sequence + (select count(*) from waiting) from seen
-        where c.tenant_id = ${tenantId} and c.sequence = seen.sequence and exists (select 1 from waiting)
-        returning seen.sequence
-      ), numbered as (
-        update events e set sequence = counted.sequence + waiting.place from waiting cross join counted
-        where e.tenant_id = waiting.tenant_id and e.event_id = waiting.event_id
-          and e.tenant_id = ${tenantId}
-        returning e.event_id, e.type, e.ids
-      ), made as (
-        ${deliver(tenantId, sql`numbered e`, now)} and v.status = 'enabled'
-        returning 1
-      )
-      select exists (select 1 from seen) as is_counted, (select count(*)::int from numbered) as numbered,
-        (select count(*)::int from made) as made`
-    if (row?.isCounted === false) {
-      await query(tenantId)`
+    const { numbered, made } = await transact(tenantId, async (send) => {
+      // A tenant gets a count with its first events.
+      send`
         insert into event_counts (tenant_id, sequence) values (${tenantId}, 0) on conflict (tenant_id) do nothing`
-      return number({ tenantId, now, max })
-    }
-    if (row?.numbered) emit(`numbered ${tenantId}`)
-    if (row?.made) emit('deliveries')
-    return row?.numbered ?? 0
+      const eventIds = await numberEvents(send, tenantId, max)
+      if (eventIds.length === 0) return { numbered: 0, made: 0 }
+      const made = await send`
+        insert into webhook_deliveries
+          (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
+        select v.tenant_id, v.webhook_endpoint_id, e.event_id, 'pending', 0, ${now}::timestamptz, ${now}::timestamptz
+        from webhook_endpoints v join events e on e.tenant_id = v.tenant_id
+        where v.tenant_id = ${tenantId} and e.tenant_id = ${tenantId} and v.status = 'enabled'
+          and e.event_id = any (${textArray(eventIds)}::text[]) and ${takes(tenantId)}
+        returning 1`
+      return { numbered: eventIds.length, made: made.length }
+    })
+    if (numbered > 0) emit(`numbered ${tenantId}`)
+    if (made > 0) emit('deliveries')
+    return numbered
   }
 
   return {
-    /** Goes from tenant to tenant along the index of waiting events. */
-    waiting: async (afterTenantId, max) => {
-      const rows = await query()<{ tenantId: string }>`
-        with recursive ${eachAlong(sql`e.tenant_id`, waiting, afterTenantId)}
-        select id as tenant_id from each where id is not null limit ${max}`
-      return rows.map(({ tenantId }) => tenantId)
-    },
-
     number,
 
     list: async ({ tenantId, afterSequence, limit }) => {
@@ -129,4 +99,32 @@ export const postgresEvents = (query: Query, emit: (signal: Signal) => void): Ev
       return row?.most === max
     },
   }
+}
+
+/**
+ * Gives the waiting events of a tenant the numbers after its count. If another process has changed the count meanwhile, it
+ * numbers none.
+ */
+const numberEvents = async (send: Send, tenantId: string, max: number): Promise<readonly string[]> => {
+  const rows = await send<{ eventId: string }>`
+    with seen as materialized (
+      select c.sequence from event_counts c where c.tenant_id = ${tenantId}
+    ), waiting as materialized (
+      select e.tenant_id, e.event_id, row_number() over (order by e.event_id) as place
+      from (
+        select e.tenant_id, e.event_id from events e where e.tenant_id = ${tenantId} and e.sequence is null
+        order by e.event_id limit (
+          select least(${max}, ceil(${DELIVERIES_MAX} / greatest(count(*), 1.0)))::int from webhook_endpoints v
+          where v.tenant_id = ${tenantId} and v.status = 'enabled'
+        )
+      ) e
+    ), counted as (
+      update event_counts c set sequence = c.sequence + (select count(*) from waiting) from seen
+      where c.tenant_id = ${tenantId} and c.sequence = seen.sequence and exists (select 1 from waiting)
+      returning seen.sequence
+    )
+    update events e set sequence = counted.sequence + waiting.place from waiting cross join counted
+    where e.tenant_id = waiting.tenant_id and e.event_id = waiting.event_id and e.tenant_id = ${tenantId}
+    returning e.event_id`
+  return rows.map(({ eventId }) => eventId)
 }

@@ -1,9 +1,9 @@
 import type { TenantState } from '../../core/ports/api-keys.ts'
 import type { HookKey, HookSeen, Hooks, StoredHook } from '../../core/ports/hooks.ts'
+import { unlessOvertaken } from '../postgres/overtaken.ts'
 import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
-import type { Forms } from './forms.ts'
-import { columns, type Fragment, type Query, sql, textArray, unlessOvertaken } from './sql.ts'
+import { columns, type Fragment, type Query, sql, textArray } from './sql.ts'
 import { FORGET_KEYS, isSuspended } from './tenants.ts'
 
 const HOOK = columns('h', COLUMNS.hooks)
@@ -11,7 +11,7 @@ const CHANGES = columns('h', HOOK_CHANGES)
 const matchesId = ({ tenantId, hookId }: HookKey) => sql`h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
 
 /** Calls `changed` after a hook was changed or removed. */
-export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => void): Hooks => {
+export const citusHooks = (query: Query, changed: () => void): Hooks => {
   const hooksWhere = async (condition: Fragment): Promise<StoredHook[]> => {
     const rows = await query()<HookRow>`select ${HOOK.selected} from hooks h where ${condition}`
     return rows.map(storedHook)
@@ -46,7 +46,7 @@ export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => vo
     add: (hook) => unlessOvertaken(query()`insert into hooks ${HOOK.values([hook])}`),
     change: async (hook, lastUpdatedAt) => {
       const row = sql`update hooks h set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([hook])})
-        ${andSet}`
+        , is_copied = false`
       const isChanged = await write(sql`${row} where ${matchesId(hook)} and h.updated_at = ${lastUpdatedAt}`)
       return isChanged ? 'recorded' : 'overtaken'
     },

@@ -31,11 +31,18 @@ export const withinLook =
   (statement, tenantId) =>
     withTimeout(ask(statement, tenantId), LOOK_MS_MAX)
 
-type Nodes = Connected & {
-  /** A name of the machine on which a tenant lives, or of the tenant while its machine is not known. */
-  readonly placeOf: (of: { readonly tenantId: string }) => string
+/** A node, by its address. */
+export type Named = Pick<Connected, 'ask'> & { readonly name: string }
+export type Nodes = {
+  /** The name of the node of a tenant, at once if it is known. */
+  readonly nameOf: (tenantId: string) => string | Promise<string>
+  readonly nodeOf: (tenantId: string) => Promise<Named>
+  /** All nodes that have tenants. */
+  readonly withTenants: () => Promise<readonly Named[]>
+  /** The nodes with these names; a node that left the cluster is missing. */
+  readonly named: (names: readonly string[]) => Promise<readonly Named[]>
 }
-type Named = Connected & { readonly name: string }
+type Opened = Connected & Named
 /** The node of a tenant. `found` is set once it was looked up. */
 type Place = { readonly node: Promise<Named>; until: number; found?: Named | undefined }
 type Node = { readonly nodename: string; readonly nodeport: number }
@@ -48,7 +55,7 @@ type Node = { readonly nodename: string; readonly nodeport: number }
 export const connectToNodes = (
   settings: PostgresSettings,
   connectTo: (settings: PostgresSettings) => Connected,
-): Nodes => {
+): Connected & { readonly nodes: Nodes } => {
   const { url, pooler, observer } = settings
   const pools: (() => PoolCounts)[] = []
   const sumOf = (count: keyof PoolCounts) => pools.reduce((sum, counts) => sum + counts()[count], 0)
@@ -59,7 +66,7 @@ export const connectToNodes = (
   }
   const unguarded = open(url)
   const own = circuitBreaker(unguarded)
-  const nodes = new Map<string, Named>()
+  const nodes = new Map<string, Opened>()
   const known = new Map<string, Place>()
   const { ask: lookAtOwn } = circuitBreaker({ ...unguarded, ask: withinLook(unguarded.ask) })
   /** Asks the own node; while that is away, any other that is known: every node knows where all tenants live. */
@@ -72,7 +79,7 @@ export const connectToNodes = (
     }),
   )
 
-  const nodeAt = ({ nodename, nodeport }: Node): Named => {
+  const nodeAt = ({ nodename, nodeport }: Node): Opened => {
     const name = `${nodename}:${nodeport}`
     // A pooler is the only way to every node.
     const address = pooler ? url : withUrl(url, (text) => urlAt(text, nodename, nodeport))
@@ -143,9 +150,23 @@ export const connectToNodes = (
   }
   return {
     ask,
-    placeOf: ({ tenantId }) => {
-      const found = known.get(tenantId)?.found
-      return found ? String(found.name) : tenantId
+    nodes: {
+      nameOf: (tenantId) => {
+        const place = known.get(tenantId)
+        const isFresh = place?.found !== undefined && performance.now() < place.until
+        return isFresh ? String(place.found?.name) : nodeOf(tenantId).then(({ name }) => name)
+      },
+      nodeOf,
+      withTenants: async () => {
+        const rows = await query()<Node>`
+          select nodename, nodeport from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards`
+        return rows.map(nodeAt)
+      },
+      named: async (names) => {
+        const rows = await query()<Node>`
+          select nodename, nodeport from pg_dist_node where noderole = 'primary'`
+        return rows.map(nodeAt).filter(({ name }) => names.includes(name))
+      },
     },
     close: async () => {
       await Promise.all([own, ...nodes.values()].map(({ close }) => close()))

@@ -1,22 +1,22 @@
 import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
 import type { FoundPageGroup, PageGroups, PageGroupsQuery } from '../../core/ports/page-groups.ts'
+import { columns as jsonColumns } from '../postgres/sql.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, without } from '../stores/rows.ts'
 import type { Together } from '../stores/together.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
-import { columns, nothing, type Query, sql } from './sql.ts'
+import { columns, type Query, sql } from './sql.ts'
 import { slice } from './walk.ts'
 
 type ListedRow = PageGroupRow & { readonly lookup: number }
 type FoundRow = PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>
 
-const GROUPS = columns('l', COLUMNS.page_groups)
 const SHOWN = columns('l', without(COLUMNS.page_groups, 'revision', 'idempotency_key', 'request_hash'))
-const COUNTS = columns('c', COLUMNS.page_counts)
-const CHANGES = columns('g', PAGE_GROUP_CHANGES)
+const GROUP = jsonColumns('l', COLUMNS.page_groups)
+const CHANGE = jsonColumns('change', PAGE_GROUP_CHANGES)
 const LOOKUPS = columns('lookup', 'number int, status, before_id, rows_max int')
 
-export const postgresPageGroups = (query: Query, outbox: Outbox, together: Together): PageGroups => ({
+export const citusPageGroups = (query: Query, outbox: Outbox, together: Together): PageGroups => ({
   list: together.read('pageGroups.list', async (lookups: readonly PageGroupsQuery[]) => {
     const lists = await slicesByTenant(lookups, async (tenantLookups, { tenantId }) => {
       const groups = [...Map.groupBy(tenantLookups, ({ status }) => (status === null ? open : filtered))]
@@ -48,24 +48,34 @@ export const postgresPageGroups = (query: Query, outbox: Outbox, together: Toget
     return row ? { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash } : null
   },
 
-  add: (group, events) => {
-    const parts = sql`
-      counted as (insert into page_counts ${COUNTS.values([{ ...group, changes: 0 }])}),
-      added as (insert into page_groups ${GROUPS.values([{ ...group, revision: 1 }])})`
-    return outbox.record([group], events, [parts])
-  },
+  add: (group, events) =>
+    outbox.change(group.tenantId, events, async (send) => {
+      const { tenantId, pageGroupId, pagesCount } = group
+      send`
+        insert into page_counts (tenant_id, page_group_id, pages_count, changes)
+        values (${tenantId}, ${pageGroupId}, ${pagesCount}, 0)`
+      send`
+        insert into page_groups (${GROUP.names})
+        select ${GROUP.values} from ${GROUP.from([{ ...group, revision: 1 }])}`
+      return true
+    }),
 
-  change: (group, lastUpdatedAt, revision, events) => {
-    const changes = sql`(select c.changes from page_counts c
-      where c.tenant_id = ${group.tenantId} and c.page_group_id = ${group.pageGroupId})`
-    const matchesId = revision === undefined ? nothing : sql`and revision + ${changes} = ${revision}::int`
-    const parts = sql`changed as (
-      update page_groups set (${CHANGES.names}) = (select * from ${CHANGES.from([group])}), revision = revision + 1
-      where tenant_id = ${group.tenantId} and page_group_id = ${group.pageGroupId}
-        and updated_at = ${lastUpdatedAt} ${matchesId}
-      returning 1)`
-    return outbox.change(group, events, [parts])
-  },
+  /** A group's revision rises with its own changes and with those of its count. */
+  change: (group, lastUpdatedAt, revision, events) =>
+    outbox.change(group.tenantId, events, async (send) => {
+      const { tenantId, pageGroupId } = group
+      const changed = await send`
+        update page_groups g set
+          (${CHANGE.names}) = (select ${CHANGE.values} from ${CHANGE.from([group])}),
+          revision = g.revision + 1
+        where g.tenant_id = ${tenantId} and g.page_group_id = ${pageGroupId} and g.updated_at = ${lastUpdatedAt}
+          and (${revision ?? null}::int is null or ${revision ?? null}::int = g.revision + (
+            select c.changes from page_counts c
+            where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId}
+          ))
+        returning 1`
+      return changed.length > 0
+    }),
 })
 
 const ID = sql`l.page_group_id`

@@ -1,29 +1,9 @@
-import type {
-  KnownPage,
-  ListedPage,
-  NewPageRow,
-  PageChange,
-  Pages,
-  PagesQuery,
-  PublishedPosition,
-} from '../../core/ports/pages.ts'
+import type { KnownPage, ListedPage, Pages, PagesQuery, PublishedPosition } from '../../core/ports/pages.ts'
 import { type FoundRow, foundPage } from '../postgres/found-page.ts'
-import {
-  changeNeedsWork,
-  listedPage,
-  nameWithNumber,
-  newPageNeedsWork,
-  newVersionRow,
-  type PublishedRow,
-  publishedPage,
-  SHOWN_VERSION,
-} from '../stores/page-rows.ts'
+import { listedPage, type PublishedRow, publishedPage, SHOWN_VERSION } from '../stores/page-rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import type { Together } from '../stores/together.ts'
-import { rowsOfEach, slicesByTenant } from './by-tenant.ts'
-import type { Forms, Of } from './forms.ts'
-import { VERSIONS } from './new-pages.ts'
-import { AND_CHANGED, IS_CHANGED, type Outbox } from './outbox.ts'
+import { eachTenant, type Of, rowsOfEach, slicesByTenant } from './by-tenant.ts'
 import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
 import { slice } from './walk.ts'
 
@@ -43,19 +23,15 @@ const FOUND = columns('lookup', 'number int, tenant_id, page_group_id, page_id')
 /**
  * Looks up a page group by the expression of the index of groups that are not deleted, or of groups by status. The id
  * alone would give the planner a choice: each index on page groups begins with the tenant.
- * Calls `added` after versions were added or something was scheduled.
  */
-export const postgresPages = (
+export const citusPageReads = (
   query: Query,
-  added: () => void,
-  { ofEach, inserted, newPages }: Forms,
-  outbox: Outbox,
   together: Together,
-): Pages => ({
+): Omit<Pages, 'record' | 'change' | 'remove'> => ({
   recall: async (lookup) => {
     const keys = lookup.idempotencyKey === undefined ? [] : [lookup]
     const slugs = lookup.slug === undefined ? [] : [lookup]
-    const rows = await ofEach({ groups: [lookup], keys, slugs }, ({ groups, keys, slugs }, of) => {
+    const rows = await eachTenant({ groups: [lookup], keys, slugs }, ({ groups, keys, slugs }, of) => {
       return query(of.tenantId)<RecallRow>`
         select 'group' as part, l.tenant_id, l.page_group_id, l.status, l.title,
           null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
@@ -72,16 +48,6 @@ export const postgresPages = (
       page: rows.find((row) => row.part === 'page') ?? null,
       slugOwnerId: rows.find((row) => row.part === 'slug')?.pageId ?? null,
     }
-  },
-
-  /** Citus inserts no row that another part works out, so a number that is in a name is read before. */
-  record: async (page, events) => {
-    const pageNumber = page.groupTitle !== null ? await nextNumber(query, page) : null
-    const named = pageNumber === null ? page : { ...page, computedName: nameWithNumber(page, pageNumber) }
-    const { parts, done } = newPages(named, pageNumber)
-    const recorded = await outbox.record([page], events, [parts], done)
-    if (recorded === 'recorded' && newPageNeedsWork(page)) added()
-    return recorded
   },
 
   list: together.read('pages.list', async (lookups: readonly PagesQuery[]) => {
@@ -109,7 +75,7 @@ export const postgresPages = (
   },
 
   find: async (lookup, withContent = true) => {
-    const [found = []] = await rowsOfEach(ofEach, [lookup], (tenantLookups, of) => {
+    const [found = []] = await rowsOfEach([lookup], (tenantLookups, of) => {
       return query(of.tenantId)<FoundRow & { readonly lookup: number }>`
         select lookup.number as lookup, p.slug, p.custom_name, p.computed_name as page_name, p.revision,
           p.created_at as page_created_at, p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
@@ -137,89 +103,13 @@ export const postgresPages = (
       where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.slug = ${slug}`
     return page?.pageId ?? null
   },
-
-  change: async (change, events) => {
-    const { tenantId, pageId, slug, customName, computedName, publishedVersionId, updatedAt } = change
-    const { added: version, dropped, publishes, automaticAfter, schedule, unpublishAt } = change
-    const rows = version && inserted(VERSIONS, [newVersionRow(change, version)], IS_CHANGED)
-    const removed = sql`dropped as (
-      delete from page_versions v
-      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${dropped} ${AND_CHANGED})`
-    const published = sql`published as (
-      update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null, unpublish_at = null,
-        schedule_note = null
-      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId}
-        ${AND_CHANGED})`
-    const scheduled = sql`scheduled as (
-      update page_versions v set publish_at = ${schedule?.publishAt ?? null}, unpublish_at = ${schedule?.unpublishAt ?? null},
-        schedule_note = ${schedule?.scheduleNote ?? null}, publish = false
-      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${schedule?.versionId ?? null}
-        ${AND_CHANGED})`
-    const changed = sql`
-      changed as (
-        update pages p set slug = ${slug}, custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
-          published_version_id = ${publishedVersionId}, published_at = ${publishedAtAfter(change)}, automatic_after = ${automaticAfter}, revision = p.revision + 1,
-          latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id), unpublish_at = ${unpublishAt}
-        where ${isUnchanged(change, version !== null || publishes)} returning 1)`
-    const parts = [
-      changed,
-      ...(rows ? [sql`added as (insert into page_versions ${rows})`] : []),
-      ...(dropped !== null ? [removed] : []),
-      ...(publishes ? [published] : []),
-      ...(schedule ? [scheduled] : []),
-    ]
-    const recorded = await outbox.change(change, events, parts)
-    if (recorded === 'recorded' && changeNeedsWork(change)) added()
-    return recorded
-  },
-
-  remove: (page, events) => {
-    const { tenantId, pageGroupId, pageId } = page
-    const parts = sql`
-      changed as (
-        delete from pages p where ${isUnchanged(page)} returning 1
-      ), emptied as (
-        delete from page_versions v where v.tenant_id = ${tenantId} and v.page_id = ${pageId} ${AND_CHANGED}
-      ), counted as (
-        update page_counts c set pages_count = c.pages_count - 1, changes = c.changes + 1
-        where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId} ${AND_CHANGED}
-      )`
-    return outbox.change(page, events, [parts])
-  },
 })
-
-const nextNumber = async (query: Query, { tenantId, pageGroupId }: NewPageRow): Promise<number> => {
-  const [found] = await query(tenantId)<{ pagesCount: number }>`
-    select c.pages_count::int from page_counts c
-    where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId}`
-  return (found?.pagesCount ?? 0) + 1
-}
-
-/**
- * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed,
- * nothing is saved.
- */
-const isUnchanged = (page: Parameters<Pages['remove']>[0], inActiveGroup = false) => {
-  const { tenantId, pageGroupId, pageId, revision } = page
-  const isIn = inActiveGroup
-    ? sql`(g.status || '/' || g.page_group_id) collate "C" = ${`active/${pageGroupId}`}`
-    : sql`(case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}`
-  return sql`
-    p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
-      and p.revision = ${revision} and exists (select 1 from page_groups g where g.tenant_id = ${tenantId} and ${isIn})`
-}
 
 /** A version by its whole key: for two ids, a plan made while pages had one version reads all versions of a page. */
 const versionOf = (of: Of, id: Fragment) => sql`(
   select v.* from page_versions v
   where v.tenant_id = ${of.tenant} and v.page_id = p.page_id and v.version_id = ${id}
   ${of.once})`
-
-/** Unchanged unless the change publishes or unpublishes. */
-const publishedAtAfter = ({ publishes, updatedAt, publishedVersionId }: PageChange) => {
-  if (publishes) return sql`${updatedAt}`
-  return publishedVersionId === null ? sql`null` : sql`p.published_at`
-}
 
 const publishedPages = (
   tenantId: string,

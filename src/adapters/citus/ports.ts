@@ -1,7 +1,6 @@
 import { takesNoWrites } from '../../core/engine/obstacles.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
 import type { Optional } from '../../service/use-cases.ts'
-import { postgresActivities } from '../postgres/activities.ts'
 import { postgresCounts } from '../postgres/counts.ts'
 import { postgresErasures } from '../postgres/erasures.ts'
 import { postgresMerges } from '../postgres/merges.ts'
@@ -19,71 +18,146 @@ import { readSizes } from '../postgres/sizes.ts'
 import { queryOver as plainQueryOver } from '../postgres/sql.ts'
 import { handingOver } from '../stores/hand-over.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
-import { createTogether } from '../stores/together.ts'
-import { postgresApiKeys } from './api-keys.ts'
-import { postgresDeletions } from './deletions.ts'
-import { postgresEvents } from './events.ts'
-import type { Forms } from './forms.ts'
-import { postgresHooks } from './hooks.ts'
+import { citusActivities } from './activities.ts'
+import { citusApiKeys } from './api-keys.ts'
+import { copiedHooks, copiedKeys } from './copies.ts'
+import { citusCounts } from './counts.ts'
+import { citusDeletions } from './deletions.ts'
+import { citusErasures } from './erasures.ts'
+import { citusEvents } from './events.ts'
+import { citusHooks } from './hooks.ts'
+import { citusMerges } from './merges.ts'
+import { citusMoments } from './moments.ts'
+import { ALL_TENANTS, COORDINATOR, type Nodes } from './nodes.ts'
 import { createOutbox } from './outbox.ts'
-import { postgresPageGroups } from './page-groups.ts'
-import { postgresPages } from './pages.ts'
-import { postgresProspectLogs } from './prospect-logs.ts'
-import { postgresSchedules } from './schedules.ts'
+import { citusPageGroups } from './page-groups.ts'
+import { citusPageWrites } from './page-writes.ts'
+import { citusPageReads } from './pages.ts'
+import { citusPlaceholders } from './placeholders.ts'
+import { citusProspectConflicts } from './prospect-conflicts.ts'
+import { citusProspectLogs } from './prospect-logs.ts'
+import { citusProspects } from './prospects.ts'
+import { queuesOn } from './queues.ts'
+import { citusSchedules } from './schedules.ts'
 import type { Ask } from './sql.ts'
 import { queryOver } from './sql.ts'
-import { postgresTenants } from './tenants.ts'
-import { postgresVersions } from './versions.ts'
-import { postgresWebhooks } from './webhooks.ts'
+import { citusTenants } from './tenants.ts'
+import { togetherByNode } from './together-by-node.ts'
+import { transactOver } from './transaction.ts'
+import { citusVersions } from './versions.ts'
+import { citusWebhooks } from './webhooks.ts'
 
 export type PortsOptions = Optional<Pick<PostgresSettings, 'everyEvent' | 'observer'>>
 export type Ports = Omit<Store, 'migrate' | 'watch' | 'close'>
-
-/** The ports over any way to send statements. Calls `notify` after a commit. */
-export const portsOver = (
-  ask: Ask,
-  migrations: readonly Migration[],
-  notify: (...signals: readonly Signal[]) => void,
-  options: PortsOptions,
-  forms: Forms,
-): Ports => {
-  const { everyEvent = false, observer } = options
-  const query = queryOver(ask)
-  const refuseUnready = readiness(migrations)
-  const prospectsChanged = () => notify('prospects')
-  const wrote = () => notify('events')
-  const outbox = createOutbox(query, forms, { everyEvent, wrote })
-  const plainQuery = plainQueryOver(ask)
-  const plainOutbox = createPlainOutbox(everyEvent, wrote)
-  const together = createTogether({ listsInFlightMax: 2, observerOf: observer?.gathering })
-  return {
-    activities: postgresActivities(plainQuery, plainOutbox, together),
-    prospects: postgresProspects(plainQuery, plainOutbox, together),
-    merges: postgresMerges(plainQuery, plainOutbox, prospectsChanged),
-    placeholders: postgresPlaceholders(plainQuery),
-    prospectConflicts: postgresProspectConflicts(plainQuery),
-    prospectLogs: postgresProspectLogs(query, forms, together),
-    searchIndex: postgresSearchIndex(plainQuery),
-    counts: postgresCounts(plainQuery),
-    prospectCounts: postgresProspectCounts(plainQuery),
-    pageGroups: postgresPageGroups(query, outbox, together),
-    ...handingOver(postgresPages(query, () => notify('versions'), forms, outbox, together)),
-    versions: postgresVersions(query, forms, outbox, together),
-    schedules: postgresSchedules(query),
-    deletions: postgresDeletions(query, forms, outbox, () => notify('deletions')),
-    erasures: postgresErasures(plainQuery, plainOutbox, together, prospectsChanged),
-    events: postgresEvents(query, notify),
-    webhooks: postgresWebhooks(query, () => notify('events', 'deliveries')),
-    hooks: postgresHooks(query, forms, () => notify('keys')),
-    apiKeys: postgresApiKeys(query, forms, () => notify('keys')),
-    tenants: postgresTenants(query, () => notify('keys')),
-    moments: postgresMoments(plainQuery),
-    ready: async () => {
-      refuseUnready(await appliedMigrations(ask))
-      // A write that is tried would reach other nodes, which may be full or away while this process serves the rest.
-      const reason = await findNoWrites(ask, false)
-      if (reason !== null) throw takesNoWrites(reason)
-    },
-    sizes: () => readSizes(ask),
-  }
+type Options = {
+  /** Without it, all tenants are at one PostgreSQL. */
+  readonly nodes?: Nodes
+  /** Limits how long a look at all nodes may take. By default nothing does. */
+  readonly looking?: (ask: Ask) => Ask
 }
+
+/**
+ * The ports of a store whose statements go to the node of their tenant. The coordinator has the rows that must change while
+ * a worker is away; work is looked for on all nodes, and claimed on each. Verbs of one PostgreSQL are used as they are if
+ * they are for one tenant, name it for every table, and insert nothing in a part of their statement.
+ */
+export const citusPorts =
+  ({ nodes, looking = (ask) => ask }: Options = {}) =>
+  (
+    ask: Ask,
+    migrations: readonly Migration[],
+    notify: (...signals: readonly Signal[]) => void,
+    { everyEvent = false, observer }: PortsOptions,
+  ): Ports => {
+    const to =
+      (place: string): Ask =>
+      (statement) =>
+        ask(statement, place)
+    const query = queryOver(ask)
+    const central = queryOver(to(COORDINATOR))
+    const ofAll = queryOver(to(ALL_TENANTS))
+    const plain = plainQueryOver(ask)
+    const plainCentral = plainQueryOver(to(COORDINATOR))
+    const plainOfAll = plainQueryOver(to(ALL_TENANTS))
+
+    const together = togetherByNode(
+      { listsInFlightMax: 2, observerOf: observer?.gathering },
+      nodes?.nameOf ?? (() => ''),
+    )
+    const wrote = () => notify('events')
+    const prospectsChanged = () => notify('prospects')
+    const keysChanged = () => notify('keys')
+    const transact = transactOver(ask)
+    const outbox = createOutbox(transact, everyEvent, wrote)
+    const plainOutbox = createPlainOutbox(everyEvent, wrote)
+    const queues = queuesOn({ query, lookAt: queryOver(looking(ask)) })
+    const refuseUnready = readiness(migrations)
+    const centralCounts = postgresCounts(plainCentral)
+    const erasuresAt = (query: typeof plain) =>
+      postgresErasures(query, plainOutbox, together, prospectsChanged)
+    const centralErasures = erasuresAt(plainCentral)
+    const mergesAt = (query: typeof plain) => postgresMerges(query, plainOutbox, prospectsChanged)
+    return {
+      activities: citusActivities(plain, transact, outbox, together),
+      prospects: {
+        ...postgresProspects(plain, plainOutbox, together),
+        ...citusProspects(plain, outbox, together),
+      },
+      merges: {
+        ...mergesAt(plain),
+        ...citusMerges(plain, outbox, prospectsChanged),
+        claim: queues.merges,
+        backlog: mergesAt(plainOfAll).backlog,
+      },
+      placeholders: { ...postgresPlaceholders(plain), ...citusPlaceholders(transact, outbox) },
+      prospectConflicts: { ...postgresProspectConflicts(plain), ...citusProspectConflicts(transact) },
+      prospectLogs: citusProspectLogs(query, together),
+      searchIndex: { ...postgresSearchIndex(plain), waiting: queues.unindexed },
+      counts: {
+        ...postgresCounts(plain),
+        ...citusCounts(plain, transact),
+        waiting: queues.uncounted,
+        addUsage: centralCounts.addUsage,
+        sumUsage: centralCounts.sumUsage,
+      },
+      prospectCounts: postgresProspectCounts(plain),
+      pageGroups: citusPageGroups(query, outbox, together),
+      ...handingOver({
+        ...citusPageReads(query, together),
+        ...citusPageWrites(transact, outbox, together, () => notify('versions')),
+      }),
+      versions: {
+        ...citusVersions(query, ofAll, transact, outbox, together),
+        claim: queues.versions,
+      },
+      schedules: { ...citusSchedules(query), waiting: queues.scheduled },
+      deletions: {
+        ...citusDeletions(query, outbox, () => notify('deletions')),
+        waiting: queues.deletions,
+      },
+      erasures: {
+        ...erasuresAt(plain),
+        ...citusErasures(plain, outbox, together, prospectsChanged),
+        claim: queues.erasures,
+        backlog: erasuresAt(plainOfAll).backlog,
+        lastServed: centralErasures.lastServed,
+        saveClock: centralErasures.saveClock,
+      },
+      events: { ...citusEvents(query, transact, notify), waiting: queues.unnumbered },
+      webhooks: {
+        ...citusWebhooks(query, ofAll, transact, outbox, () => notify('events', 'deliveries')),
+        claim: queues.endpoints,
+      },
+      hooks: copiedHooks(citusHooks(central, keysChanged), central, query),
+      apiKeys: copiedKeys(citusApiKeys(central, keysChanged), central, query),
+      tenants: citusTenants(query, keysChanged),
+      moments: nodes ? citusMoments(nodes) : postgresMoments(plain),
+      ready: async () => {
+        refuseUnready(await appliedMigrations(ask))
+        // A write that is tried would reach other nodes, which may be full or away while this process serves the rest.
+        const reason = await findNoWrites(ask, false)
+        if (reason !== null) throw takesNoWrites(reason)
+      },
+      sizes: () => readSizes(ask),
+    }
+  }

@@ -14,23 +14,17 @@ import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { timelineKey, timelineOf, timeOfKey } from '../stores/timeline-key.ts'
 import type { Together } from '../stores/together.ts'
 import { findBy } from './by-tenant.ts'
-import type { Forms } from './forms.ts'
 import { columns, type Query, sql } from './sql.ts'
 import { slice, walk } from './walk.ts'
 
 const SHOWN = columns('l', SHOWN_LOG)
 
-export const postgresProspectLogs = (
-  query: Query,
-  { ofEach, pinned }: Forms,
-  together: Together,
-): ProspectLogs => {
+export const citusProspectLogs = (query: Query, together: Together): ProspectLogs => {
   return {
     find: together.read(
       'prospectLogs.find',
       findBy<ProspectLogKey, LogRow, StoredLog>(
         query,
-        ofEach,
         'prospect_logs',
         'prospect_log_id',
         SHOWN_LOG,
@@ -67,7 +61,7 @@ export const postgresProspectLogs = (
         selected: SHOWN.selected,
         bytes: BYTES,
         limit,
-        along: alongTimeline(pinned, lookup, [
+        along: alongTimeline(lookup, [
           timelineKey(prospectId, from),
           timelineKey(prospectId, end.occurredAt),
         ]),
@@ -131,14 +125,13 @@ const listByKey = async (query: Query, lookup: ProspectLogsQuery): Promise<Scann
  * For limits see `walk`; a limit as a number shows the planner how few rows are joined.
  */
 const alongTimeline = (
-  pinned: Forms['pinned'],
   { tenantId, prospectId }: ProspectKey,
   [first, last]: ReturnType<typeof timelineOf> = timelineOf(prospectId),
 ) => sql`
   from prospect_logs l
   where l.timeline_key between ${first}::bigint and ${last}::bigint
     and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
-    ${pinned(tenantId)}`
+    and l.tenant_id = ${tenantId}`
 
 type TimelineRow = LogRow &
   Pick<TimelineSlice, 'mergedInto'> & {

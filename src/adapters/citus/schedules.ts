@@ -4,9 +4,7 @@ import {
   type ScheduledVersion,
   type Schedules,
 } from '../../core/ports/schedules.ts'
-import { eachAlong } from './claim.ts'
 import { type Query, sql } from './sql.ts'
-import { isSuspended } from './tenants.ts'
 
 /** Scheduled versions and pages: see the indexes with the same conditions. */
 export const SCHEDULED = [
@@ -17,48 +15,30 @@ export const SCHEDULED = [
   },
   { table: sql`pages v`, isScheduled: sql`v.unpublish_at is not null`, at: sql`v.unpublish_at` },
 ]
-type Look = Parameters<Schedules['waiting']>[0]
 
-export const postgresSchedules = (query: Query): Schedules => {
-  /** Queries that go from tenant to tenant along the index. */
-  const looks = SCHEDULED.map(({ table, isScheduled, at }) => {
-    const rows = sql`${table} where ${isScheduled}`
-    // A scalar subquery: the planner may turn `exists` into a join that reads every scheduled row.
-    return ({ afterTenantId, until, max }: Look) => query()<{ tenantId: string }>`
-      with recursive ${eachAlong(sql`v.tenant_id`, rows, afterTenantId)}
-      select id as tenant_id from each
-      where id is not null and not ${isSuspended(sql`id`)} and (select true from ${rows} and v.tenant_id = each.id and ${at} <= ${until} limit 1)
-      limit ${max}`
-  })
-  return {
-    waiting: async (lookup) => {
-      const found = await Promise.all(looks.map((look) => look(lookup)))
-      return found.flat().map(({ tenantId }) => tenantId)
-    },
-
-    due: async ({ tenantId, until, max }) => {
-      const found = SCHEDULED.map(
-        ({ table, isScheduled, at }) => query(tenantId)<DuePage>`
+export const citusSchedules = (query: Query): Omit<Schedules, 'waiting'> => ({
+  due: async ({ tenantId, until, max }) => {
+    const found = SCHEDULED.map(
+      ({ table, isScheduled, at }) => query(tenantId)<DuePage>`
           select v.tenant_id, v.page_group_id, v.page_id, ${at} as at from ${table}
           where v.tenant_id = ${tenantId} and ${isScheduled} and ${at} <= ${until} order by ${at} limit ${max}`,
-      )
-      return (await Promise.all(found)).flat()
-    },
+    )
+    return (await Promise.all(found)).flat()
+  },
 
-    ofPage: async ({ tenantId, pageGroupId, pageId }) => query(tenantId)<ScheduledVersion>`
+  ofPage: async ({ tenantId, pageGroupId, pageId }) => query(tenantId)<ScheduledVersion>`
         select v.version_id, v.status, v.computed_name, v.publish_at, v.unpublish_at from page_versions v
         where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.page_group_id = ${pageGroupId}
           and v.publish_at is not null and v.status <> 'failed'
         order by v.publish_at, v.version_id limit ${SCHEDULED_MAX}`,
 
-    end: async ({ tenantId, pageGroupId, pageId }) => {
-      await query(tenantId)`
+  end: async ({ tenantId, pageGroupId, pageId }) => {
+    await query(tenantId)`
         with ended as (
           update pages v set unpublish_at = null
           where v.tenant_id = ${tenantId} and v.page_group_id = ${pageGroupId} and v.page_id = ${pageId}
         )
         update page_versions v set publish_at = null
         where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.publish_at is not null`
-    },
-  }
-}
+  },
+})

@@ -17,7 +17,7 @@ export const isSuspended = (tenantId: Fragment) =>
 export const FORGET_KEYS = sql`pg_notify('prospect_pages', 'keys') is null as notified`
 
 /** Calls `changed` after a tenant was suspended or resumed. */
-export const postgresTenants = (query: Query, changed: () => void): Tenants => ({
+export const citusTenants = (query: Query, changed: () => void): Tenants => ({
   add: async (tenant) => {
     await query()`
       with tenant as (insert into tenants ${TENANT.values([{ ...NEW, ...tenant }])})

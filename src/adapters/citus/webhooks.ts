@@ -1,21 +1,14 @@
 import type { ClaimQuery } from '../../core/ports/versions.ts'
 import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
+import { ifOvertaken, unlessOvertaken } from '../postgres/overtaken.ts'
+import { columns as jsonColumns } from '../postgres/sql.ts'
 import { COLUMNS, sortedBy, without } from '../stores/rows.ts'
-import { eachAlong } from './claim.ts'
-import { D, matchesId, postgresDeliveries } from './deliveries.ts'
-import { EVENTS, eventRow, IS_CHANGED } from './outbox.ts'
-import {
-  columns,
-  type Fragment,
-  ifOvertaken,
-  nothing,
-  type Query,
-  sql,
-  textArray,
-  unlessOvertaken,
-} from './sql.ts'
+import { citusDeliveries, D, matchesId } from './deliveries.ts'
+import type { Outbox } from './outbox.ts'
+import { columns, type Fragment, nothing, type Query, sql, textArray } from './sql.ts'
 import { isSuspended } from './tenants.ts'
+import type { Transact } from './transaction.ts'
 
 /** A row with the types as one text, `{a,b}`. */
 export type EndpointRow = Omit<ClaimedEndpoint, 'types'> & { readonly types: string | null }
@@ -24,8 +17,8 @@ const KEPT = without(COLUMNS.webhook_endpoints, 'claims', 'claimable_at')
 const ENDPOINT = columns('v', COLUMNS.webhook_endpoints)
 const STORED = columns('v', KEPT)
 const IDS = ['tenant_id', 'webhook_endpoint_id', 'created_at']
-const CHANGES = columns(
-  'v',
+const CHANGE = jsonColumns(
+  'change',
   without(KEPT, ...IDS, 'failures', 'failing_since', 'last_error', 'idempotency_key', 'request_hash'),
 )
 const RESULT = columns(
@@ -72,7 +65,13 @@ export const QUEUED_ENDPOINTS = {
 }
 
 /** Calls `notify` after there are new events, or deliveries that are due at once. */
-export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => ({
+export const citusWebhooks = (
+  query: Query,
+  allQuery: Query,
+  transact: Transact,
+  outbox: Outbox,
+  notify: () => void,
+): Omit<Webhooks, 'claim'> => ({
   list: async (tenantId) => {
     const rows = await query(tenantId)<EndpointRow>`
       select ${STORED.selected} from webhook_endpoints v where v.tenant_id = ${tenantId} and v.slot is not null
@@ -85,25 +84,28 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
     return unlessOvertaken(query(endpoint.tenantId)`insert into webhook_endpoints ${ENDPOINT.values([row])}`)
   },
 
-  change: async (endpoint, lastUpdatedAt, { resetsFailures, event } = {}) => {
-    const afresh = sql`, failures = 0, failing_since = null, last_error = null,
-          claimable_at = case when v.failures > 0 or v.status <> 'enabled' then ${endpoint.updatedAt} else v.claimable_at end`
-    const changed = query(endpoint.tenantId)`
-      with changed as (
-        update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])})
-          ${resetsFailures ? afresh : nothing}
-        where ${matchesId(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
-        returning 1
-      ) ${event ? sql`, new_events as (insert into events ${EVENTS.into([eventRow(event)])} where ${IS_CHANGED})` : nothing}
-      select 1 as done from changed`
-    const isChanged = (await changed.catch(ifOvertaken([]))).length > 0
+  /** An event of its change is kept even if it was the last enabled endpoint. */
+  change: async (endpoint, lastUpdatedAt, { resetsFailures = false, event } = {}) => {
+    const { tenantId, webhookEndpointId, updatedAt } = endpoint
+    const changing = transact(tenantId, async (send) => {
+      const changed = await send`
+        update webhook_endpoints v set
+          (${CHANGE.names}) = (select ${CHANGE.values} from ${CHANGE.from([endpoint])}),
+          failures = case when ${resetsFailures}::boolean then 0 else v.failures end,
+          failing_since = case when ${resetsFailures}::boolean then null else v.failing_since end,
+          last_error = case when ${resetsFailures}::boolean then null else v.last_error end,
+          claimable_at = case
+            when ${resetsFailures}::boolean and (v.failures > 0 or v.status <> 'enabled') then ${updatedAt}
+            else v.claimable_at end
+        where v.tenant_id = ${tenantId} and v.webhook_endpoint_id = ${webhookEndpointId}
+          and v.updated_at = ${lastUpdatedAt}
+        returning 1`
+      if (changed.length > 0 && event) outbox.add(send, [event])
+      return changed.length > 0
+    })
+    const isChanged = await changing.catch(ifOvertaken(false))
     if (isChanged) notify()
     return isChanged ? 'recorded' : 'overtaken'
-  },
-
-  claim: async (lookup) => {
-    const claimed = await claimEndpoints(query, lookup)
-    return claimed.map(storedEndpoint)
   },
 
   settle: async (endpoint, results, { failures, failingSince, lastError, claimableAt, readAt }) => {
@@ -130,14 +132,14 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
         where d.tenant_id = r.tenant_id and d.webhook_endpoint_id = r.webhook_endpoint_id and d.event_id = r.event_id
           and (r.status = 'delivered' or d.next_attempt_at <= ${readAt}
             or d.next_attempt_at > ${latestAttemptAt(readAt)})
-          and ${IS_CHANGED}
+          and exists (select 1 from changed)
           and d.tenant_id = ${endpoint.tenantId}
       )
       select 1 as done from changed`
     return (await settled.catch(ifOvertaken([]))).length > 0
   },
 
-  ...postgresDeliveries(query, notify),
+  ...citusDeliveries(query, allQuery, transact, notify),
 
   sweep: async (endpoint, error, max, isLast) => {
     const isDeleted = endpoint.status === 'deleted'
@@ -165,25 +167,3 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
     return row?.found === max
   },
 })
-
-const PENDING = sql`webhook_deliveries d where d.status = 'pending'`
-/** Claims from tenant to tenant along the index of pending deliveries, and deleted endpoints. */
-const claimEndpoints = (query: Query, lookup: ClaimQuery) => query()<EndpointRow>`
-  with recursive ${eachAlong(sql`d.tenant_id`, PENDING, lookup.afterTenantId)}, working as (
-    select v.* from each
-      cross join lateral (
-        select ${KEY} from webhook_endpoints v
-        where v.tenant_id = each.id and v.status <> 'deleted' and ${isClaimable(lookup)}
-        order by v.claimable_at limit ${lookup.max} for update skip locked
-      ) v
-    limit ${lookup.max}
-  ), deleted as (
-    select ${KEY} from webhook_endpoints v
-    where v.status = 'deleted' and v.tenant_id > ${lookup.afterTenantId} and ${isClaimable(lookup)}
-    order by v.tenant_id limit ${lookup.max} for update skip locked
-  ), claimed as (
-    select * from working union all select * from deleted order by tenant_id limit ${lookup.max}
-  )
-  update webhook_endpoints v set claimable_at = ${lookup.until}, ${QUEUED_ENDPOINTS.counted} from claimed
-  where v.tenant_id = claimed.tenant_id and ${QUEUED_ENDPOINTS.isClaimed}
-  returning ${QUEUED_ENDPOINTS.answered}`

@@ -74,7 +74,7 @@ export const countProspectLogs = ({ store, clock, onError, shareLoop }: Deps) =>
     const isWaiting = nextId !== null && nextId < to
     if (!isWaiting) return false
     const isClosed = await counts.close(tenantId, to, isoTime(settledMs))
-    if (isClosed) closings.set(tenantId, { to, moment: await moments.now() })
+    if (isClosed) closings.set(tenantId, { to, moment: await moments.now(tenantId) })
     return isClosed
   }
 

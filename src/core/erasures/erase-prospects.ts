@@ -87,7 +87,7 @@ export const eraseProspects = ({ store, clock }: Deps) => {
     return stepOf(erasure, {
       pass: ERASURE_PASSES.second,
       position: '',
-      settlesAfter: await moments.now(),
+      settlesAfter: await moments.now(erasure.tenantId),
     })
   }
 

@@ -27,7 +27,7 @@ export const unpublishDeleted = ({ store, clock, newId, onError, shareLoop }: De
 
   const mayBegin = async ({ tenantId, pageGroupId }: PageGroupDeletion): Promise<boolean> => {
     if (seen.get(tenantId)?.pageGroupId !== pageGroupId)
-      seen.set(tenantId, { pageGroupId, since: await moments.now() })
+      seen.set(tenantId, { pageGroupId, since: await moments.now(tenantId) })
     const [isPast = false] = await moments.arePast([seen.get(tenantId)?.since ?? ''])
     return isPast
   }

@@ -53,8 +53,8 @@ export type Queue =
 
 /** The part of a store that knows which of its statements still run. */
 export type Moments = {
-  /** This moment: any write that is not visible yet, and began before now, began before it. */
-  now(): Promise<Moment>
+  /** This moment: any write that is not visible yet, and began before now, began before it. Of one tenant, or of all. */
+  now(tenantId?: string): Promise<Moment>
   /** Whether every write that began before each moment has ended, in order. */
   arePast(moments: readonly Moment[]): Promise<readonly boolean[]>
 }

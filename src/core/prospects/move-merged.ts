@@ -39,7 +39,8 @@ export const moveMerged = ({ store: { merges, moments, prospectConflicts }, cloc
     const moved = await merges.moveLogs(merge, MOVE_MAX)
     const ended = (await prospectConflicts?.removeOf({ tenantId, prospectId }, MOVE_MAX)) ?? 0
     if (moved + ended > 0) await merges.settle({ ...step, settlesAfter: null })
-    else if (pass === 1) await merges.settle({ ...step, pass: 2, settlesAfter: await moments.now() })
+    else if (pass === 1)
+      await merges.settle({ ...step, pass: 2, settlesAfter: await moments.now(merge.tenantId) })
     else {
       const ids = { prospectId, intoProspectId }
       const event = newEvent(newId, 'prospect.merged', { tenantId, apiKeyId }, ids, now)

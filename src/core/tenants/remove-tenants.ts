@@ -32,7 +32,7 @@ export const removeTenants = ({ store: { tenants, erasures, moments }, clock, on
     const deleting = await tenants.deleting()
     const progress = new Map<string, Progress>()
     for (const { tenantId } of deleting)
-      progress.set(tenantId, known.get(tenantId) ?? { seen: await moments.now(), after: null })
+      progress.set(tenantId, known.get(tenantId) ?? { seen: await moments.now(tenantId), after: null })
     known = progress
     const past = await moments.arePast([...known.values()].map(({ seen }) => seen))
     const emptied: string[] = []
