@@ -238,17 +238,15 @@ const noteOn = ({ of, countedUntil, pages, lines }: Report) => {
 }
 
 const saveReport = ({ of, span, lines, pages }: Report) => {
-  const heads = MEASURES.flatMap(({ head }) => [head, `${head} before`])
-  const cells = ({ name, now, before }: Line) => [
-    (name !== null && pages.get(name)?.name) || name || 'others',
-    ...MEASURES.flatMap((measure) =>
-      [now, before].map((count) => String(countOf(count, measure.name) ?? '')),
-    ),
-  ]
-  const read = async () => ({ rows: lines.map(cells), nextCursor: undefined })
-  return saveAsCsv(
-    `Report by ${of}, ${SPAN_NAMES[span as keyof typeof SPAN_NAMES]}`,
-    [BY_NAMES[of], ...heads],
-    read,
-  )
+  const numbersOf = ({ now, before }: Line) =>
+    MEASURES.flatMap(({ name, head }) => [
+      [head, String(countOf(now, name) ?? '')],
+      [`${head} before`, String(countOf(before, name) ?? '')],
+    ])
+  const rows = lines.map((line) => {
+    const subject = (line.name !== null && pages.get(line.name)?.name) || line.name || 'others'
+    return { cells: { [BY_NAMES[of]]: subject, ...Object.fromEntries(numbersOf(line)) }, fields: [] }
+  })
+  const read = async () => ({ rows, nextCursor: undefined })
+  return saveAsCsv(`Report by ${of}, ${SPAN_NAMES[span as keyof typeof SPAN_NAMES]}`, read)
 }
