@@ -1,5 +1,5 @@
 import { logProspectActivities } from '../core/activities/log-prospect-activities.ts'
-import { logProspectActivity } from '../core/activities/log-prospect-activity.ts'
+import { logActivitiesTogether, logProspectActivity } from '../core/activities/log-prospect-activity.ts'
 import { utcOf } from '../shapes/time.ts'
 import { type Command, TENANT, type Texts, valued, wrongUse } from './command.ts'
 import { IMPORT_OPTIONS, importFile, keepSmall } from './import-file.ts'
@@ -31,6 +31,7 @@ export const prospectLogCommands: readonly Command[] = [
             logProspectActivities({
               ...world,
               logProspectActivity: logProspectActivity({ ...world, requireIdentity }),
+              logActivitiesTogether: logActivitiesTogether({ ...world, requireIdentity }),
             }),
           )(lines, isCsv)
         },

@@ -5,7 +5,7 @@ import { type GatherObserver, gather } from '../adapters/stores/gather.ts'
 import { readEach } from '../adapters/stores/read-each.ts'
 import { remembering } from '../adapters/stores/remembering.ts'
 import { listTimeline } from '../core/activities/list-timeline.ts'
-import { logProspectActivity } from '../core/activities/log-prospect-activity.ts'
+import { logActivitiesTogether, logProspectActivity } from '../core/activities/log-prospect-activity.ts'
 import { refuse } from '../core/engine/failures.ts'
 import { keyOf } from '../core/engine/keys.ts'
 import { createWriteQueue } from '../core/engine/write-queue.ts'
@@ -80,6 +80,7 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
     dataOf: eventData(readers),
     webhookDataOf: webhookEventData(readers),
     logProspectActivity: logProspectActivity({ ...tools, store: logStore }),
+    logActivitiesTogether: logActivitiesTogether({ ...tools, store: logStore }),
     getProspect: shareEqual(getProspect(tools)),
     listTimeline: shareEqual(listTimeline(tools)),
     // Each may be as large as a request.

@@ -2,7 +2,10 @@ import type { Test } from 'tap'
 import { assumingUnchanged } from '../../src/adapters/stores/assuming-unchanged.ts'
 import { remembering } from '../../src/adapters/stores/remembering.ts'
 import { logProspectActivities } from '../../src/core/activities/log-prospect-activities.ts'
-import { logProspectActivity } from '../../src/core/activities/log-prospect-activity.ts'
+import {
+  logActivitiesTogether,
+  logProspectActivity,
+} from '../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../src/core/activities/new-log.ts'
 import { createPageWithVersion, type PageToCreate } from '../../src/core/pages/create-page-with-version.ts'
 import { publishVersions } from '../../src/core/pages/publish-versions.ts'
@@ -105,6 +108,44 @@ const testBatches = (t: Test, kind: StoreKind): void => {
   )
 }
 
+const testKnownBatches = (t: Test, kind: StoreKind): void => {
+  t.test(
+    'batches of remembered prospects share one statement; their conflicts take one for each batch',
+    async (t) => {
+      const tested = await opened(t, kind)
+      const { activities, prospectConflicts } = tested.store
+      const store = { activities: remembering(activities, 1_000), prospectConflicts }
+      const world = { store, clock: stoppedClock(), newId }
+      const logBatch = logProspectActivities({
+        ...world,
+        logProspectActivity: logProspectActivity(world),
+        logActivitiesTogether: logActivitiesTogether(world),
+      })
+      const { tenantId } = await addTenant(tested.store)
+      const logAll = (named: readonly object[]) =>
+        logBatch({
+          inputs: named,
+          prepare: (names) => ({
+            tenantId,
+            source: 'crm',
+            type: 'webhook',
+            payload: { rawJson: '{}' },
+            ...names,
+          }),
+        })
+      const emails = Array.from({ length: 60 }, (_, i) => ({ email: `${i}@example.com` }))
+      const ids = Array.from({ length: 60 }, (_, i) => ({ externalId: `crm-${i}` }))
+      await logAll(emails)
+      await logAll(ids)
+      const batches = [emails.slice(0, 20), emails.slice(20, 40), emails.slice(40)]
+      t.equal(await countOf(tested, () => Promise.all(batches.map(logAll))), 1)
+      const both = emails.map((email, i) => ({ ...email, ...ids[i] }))
+      t.equal(await countOf(tested, () => logAll(both)), 3, 'recalled, recorded, noted')
+      t.equal((await prospectConflicts.list({ tenantId, before: null, max: 100 })).length, 60)
+    },
+  )
+}
+
 const testBatch = async (t: Test, kind: StoreKind, emailOf: (i: number) => string): Promise<void> => {
   // Without memory each of the two lists of 500 is looked up, too.
   for (const { entriesMax, statementsMax } of [
@@ -115,7 +156,13 @@ const testBatch = async (t: Test, kind: StoreKind, emailOf: (i: number) => strin
     const store = { activities: remembering(tested.store.activities, entriesMax) }
     const clock = stoppedClock()
     const logOne = logProspectActivity({ store, clock, newId })
-    const logBatch = logProspectActivities({ logProspectActivity: logOne, clock, newId })
+    const logTogether = logActivitiesTogether({ store, clock, newId })
+    const logBatch = logProspectActivities({
+      logProspectActivity: logOne,
+      logActivitiesTogether: logTogether,
+      clock,
+      newId,
+    })
     const { tenantId } = await addTenant(tested.store)
     const activities = Array.from(
       { length: 1_000 },
@@ -338,6 +385,7 @@ overStores(
     for (const testSubject of [
       testActivities,
       testBatches,
+      testKnownBatches,
       testOvertakenWrites,
       testLongTexts,
       testPages,

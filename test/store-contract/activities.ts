@@ -551,6 +551,66 @@ export const activities = section('activities', settingOf, {
     })
   },
 
+  'changes saved together are saved whole or not at all, each by itself, with their events': async (
+    scene,
+  ) => {
+    const { activities, recorded, keptOf, eventsOf } = scene
+    if (activities.recordEach === undefined) return
+    const tenantId = await scene.newTenant()
+    const otherId = await scene.newTenant()
+    const [ada, bob, eve] = [await recorded(tenantId), await recorded(tenantId), await recorded(tenantId)]
+    const cleo = await recorded(otherId)
+    const stale = { ...ada, updatedAt: at(-1) }
+    const missing = someProspect(tenantId)
+    const keyed = (key: string, fields = {}) => someLog(bob, { ...keyFields(key), ...fields })
+    const before = await eventsOf(tenantId)
+    const changes = [
+      logChangeOf(
+        ada,
+        someLog(ada, { payload: { rawJson: '{"text":"\\n \\u00e9 \\"\\\\ é {NULL}"}' }, hops: 1 }),
+      ),
+      logChangeOf(stale, someLog(ada)),
+      logChangeOf(
+        bob,
+        keyed('one', { occurredAt: at(-5), externalId: 'an "id"', name: null, email: 'NULL' }),
+      ),
+      logChangeOf(cleo, someLog(cleo)),
+      changeOf(someProspect(tenantId, { email: 'dan@x' })),
+      fillOf(eve, { name: 'Eve' }),
+      logChangeOf(missing, someLog(missing)),
+    ]
+    const outcomes = await activities.recordEach(changes.map((change) => ({ change, events: [] })))
+    same(outcomes, ['recorded', 'overtaken', 'recorded', 'recorded', 'recorded', 'recorded', 'overtaken'])
+    const saved = changes.filter((_, i) => outcomes[i] === 'recorded').flatMap(({ log }) => log ?? [])
+    const { logs } = await keptOf(tenantId)
+    const others = await keptOf(otherId)
+    for (const log of saved) {
+      const found = [...logs, ...others.logs].filter(
+        ({ prospectLogId }) => prospectLogId === log.prospectLogId,
+      )
+      same(only(found, 'payload', 'email', 'name', 'externalId', 'occurredAt', 'idempotencyKey'), [
+        {
+          payload: log.payload,
+          email: log.email,
+          name: log.name,
+          externalId: log.externalId,
+          occurredAt: log.occurredAt,
+          idempotencyKey: log.idempotencyKey,
+        },
+      ])
+    }
+    const events = (await eventsOf(tenantId)).slice(before.length)
+    same(
+      events
+        .map(({ ids }) => ids.prospectLogId)
+        .filter(Boolean)
+        .sort(),
+      [...saved.filter((log) => log.tenantId === tenantId).map(({ prospectLogId }) => prospectLogId)].sort(),
+    )
+    const again = logChangeOf(ada, keyed('one', { prospectId: ada.prospectId }))
+    same(await activities.recordEach([{ change: again, events: [] }]), ['overtaken'])
+  },
+
   'a change whose idempotency key is taken is overtaken, and leaves nothing': async (scene) => {
     const { overtaken, record, recorded } = scene
     const prospect = await recorded(await scene.newTenant(), { name: null })

@@ -194,7 +194,7 @@ const notedConflict = async (
 ): Promise<StoredConflict> => {
   const [prospectId = '', otherId = ''] = prospectIds.toSorted()
   const conflict: StoredConflict = { tenantId, prospectId, otherId, field: 'email', at: at(0) }
-  await prospectConflicts.note(conflict)
+  await prospectConflicts.note([conflict])
   return conflict
 }
 

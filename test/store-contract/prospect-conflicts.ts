@@ -46,7 +46,7 @@ export const prospectConflicts = section(
       /** The rows that the store keeps, even those that are no longer current. */
       rows: () => store.prospectConflicts.list({ tenantId, before: null, max: 100 }),
       note: (conflict: Partial<StoredConflict> & Pick<StoredConflict, 'prospectId' | 'otherId'>) =>
-        store.prospectConflicts.note({ tenantId, field: 'email', at: at(0), ...conflict }),
+        store.prospectConflicts.note([{ tenantId, field: 'email', at: at(0), ...conflict }]),
       complete: async () => {
         await untilCompleted(store.merges, clock, () => untilIdle(core.moveMerged(deps)))
         await untilCompleted(store.erasures, clock, () => untilIdle(core.eraseProspects(deps)))

@@ -51,7 +51,10 @@ export const worldOf = (core: Core, opened: Store) => {
   const rewrites = heldRewrites(opened)
   const repeatable: Store = {
     ...opened,
-    activities: { ...opened.activities, recall: ids.countingFrom(opened.activities.recall) },
+    activities: {
+      ...opened.activities,
+      recall: ids.countingFrom(async (lookup) => opened.activities.recall(lookup)),
+    },
     pages: { ...opened.pages, recall: ids.countingFrom(opened.pages.recall) },
     erasures: rewrites.erasures,
     moments: pastMoments(opened),

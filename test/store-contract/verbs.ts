@@ -57,7 +57,7 @@ export const VERBS = {
   activities: {
     recall: {
       serves: 'callers',
-      ask: ({ activities }, { tenantId }, { prospect, log }) =>
+      ask: async ({ activities }, { tenantId }, { prospect, log }) =>
         activities.recall({
           tenantId,
           prospectId: prospect.prospectId,
@@ -212,7 +212,7 @@ export const VERBS = {
     note: {
       serves: 'callers',
       ask: ({ prospectConflicts }, { tenantId }, { conflict }) =>
-        prospectConflicts.note({ ...conflict, tenantId, at: at(HOUR_MS) }),
+        prospectConflicts.note([{ ...conflict, tenantId, at: at(HOUR_MS) }]),
       toStrangers: undefined,
     },
     list: {

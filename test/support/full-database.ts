@@ -312,13 +312,15 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     {
       name: 'a conflict noted',
       act: () =>
-        store.prospectConflicts.note({
-          tenantId,
-          prospectId: idAt('prospect', 20),
-          otherId: idAt('prospect', 21),
-          field: 'email',
-          at: at(1e9),
-        }),
+        store.prospectConflicts.note([
+          {
+            tenantId,
+            prospectId: idAt('prospect', 20),
+            otherId: idAt('prospect', 21),
+            field: 'email',
+            at: at(1e9),
+          },
+        ]),
       rowsMax: 2,
     },
     {

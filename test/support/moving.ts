@@ -178,7 +178,7 @@ const fillMerge = async (store: Store, tenantId: string): Promise<void> => {
   const survivor = someProspect(tenantId)
   await recordAll(store.activities, [merged, survivor], [someLog(merged)])
   const [prospectId = '', otherId = ''] = [merged.prospectId, survivor.prospectId].toSorted()
-  await store.prospectConflicts.note({ tenantId, prospectId, otherId, field: 'email', at: at(0) })
+  await store.prospectConflicts.note([{ tenantId, prospectId, otherId, field: 'email', at: at(0) }])
   const before = foundProspect(merged)
   const other = foundProspect(survivor)
   const mergeId = newId('merge')

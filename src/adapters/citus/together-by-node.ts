@@ -33,5 +33,10 @@ export const togetherByNode = (
       ),
     write: (verb, recordAll, options) =>
       byNode(() => together.write(verb, recordAll, options), options.tenantOf),
+    writeLists: (verb, recordAll, options) =>
+      byNode(
+        () => together.writeLists(verb, recordAll, options),
+        ([first]) => (first === undefined ? '' : options.tenantOf(first)),
+      ),
   }
 }

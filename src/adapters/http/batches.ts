@@ -25,8 +25,8 @@ export const logBatch: Run<unknown, Batch> = async ({ logProspectActivities }, r
   const answers = await logProspectActivities({
     ...batch,
     prepare: (item) => {
-      const activity = parseActivity(batch.textOf(item), item.value)
-      return { ...activity, ...modeOf(activity, scopes), tenantId, apiKeyId }
+      const activity = parseActivity(batch.textOf(item), takeValue(item))
+      return Object.assign(activity, modeOf(activity, scopes), { tenantId, apiKeyId })
     },
   })
   const result = resultOf(answers, refusalOf, ({ value, replayed }): AcceptedLog => {
@@ -47,8 +47,8 @@ export const createBatch: Run<unknown, Batch> = async ({ createProspects }, requ
   const answers = await createProspects({
     ...batch,
     prepare: (item) => {
-      const prospect = parseProspect(batch.textOf(item), item.value)
-      return { ...prospect, ...modeOf(prospect, scopes), tenantId, apiKeyId }
+      const prospect = parseProspect(batch.textOf(item), takeValue(item))
+      return Object.assign(prospect, modeOf(prospect, scopes), { tenantId, apiKeyId })
     },
   })
   const result = resultOf(answers, refusalOf, ({ value, created }): AcceptedProspect => {
@@ -82,7 +82,14 @@ const openBatch = async ({ tenantId, body }: CheckedRequest<unknown, Batch>, ste
   }
 }
 
-type Item = { readonly text: string; readonly isTooLarge: boolean; readonly value: unknown }
+type Item = { readonly text: string; readonly isTooLarge: boolean; value: unknown }
+
+/** Hands the value over: it would be kept until the batch has been stored. */
+const takeValue = (item: Item): unknown => {
+  const { value } = item
+  item.value = undefined
+  return value
+}
 
 /** Checks the whole body to be JSON before anything is stored. Refuses `invalid_json`. */
 const checkItems = async (

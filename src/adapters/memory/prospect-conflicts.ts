@@ -23,12 +23,14 @@ export const memoryProspectConflicts = ({ prospects, outbox }: People): Prospect
     })
 
   return {
-    note: async ({ tenantId, prospectId, otherId, field, at }) => {
-      const conflict = { tenantId, prospectId, otherId, field, at }
-      const known = conflicts.byProspect.at(conflict)
-      if (!isCurrent(conflict)) return
-      if (known === undefined) conflicts.add(conflict)
-      else if (Date.parse(known.at) <= Date.parse(at) - CONFLICT_REST_MS) conflicts.change(known, conflict)
+    note: async (noted) => {
+      for (const { tenantId, prospectId, otherId, field, at } of noted) {
+        const conflict = { tenantId, prospectId, otherId, field, at }
+        const known = conflicts.byProspect.at(conflict)
+        if (!isCurrent(conflict)) continue
+        if (known === undefined) conflicts.add(conflict)
+        else if (Date.parse(known.at) <= Date.parse(at) - CONFLICT_REST_MS) conflicts.change(known, conflict)
+      }
     },
     list: async ({ tenantId, before, max }) => {
       const place = before && keyOf(before.at, before.prospectId, before.otherId)

@@ -1,14 +1,15 @@
 import { sha256 } from '../../core/engine/keys.ts'
+import { memoized } from '../../core/engine/memoized.ts'
+import { asOutcome, type Outcome } from '../../core/engine/outcome.ts'
 import type {
   Activities,
-  ActivityChange,
   ActivityLookup,
   KnownActivity,
   NewLog,
+  Recording,
   StoredProspect,
   StoredReceipt,
 } from '../../core/ports/activities.ts'
-import type { NewEvent } from '../../core/ports/events.ts'
 import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
@@ -27,8 +28,6 @@ type RecallRow = { readonly number: number } & (
   | { readonly part: 'counted'; readonly countedId: string }
 )
 
-/** A change to record with its events. */
-type Recording = { readonly change: ActivityChange; readonly events: readonly NewEvent[] }
 /** A log to record for a prospect that must be unchanged since this time. */
 type PlainLog = { readonly log: NewLog; readonly unchangedSince: string }
 
@@ -81,11 +80,16 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
       claimsOf,
     },
   )
-  const recordPlainLog = together.write(
-    'activities.record',
-    repeatedOrHalved((logs: readonly PlainLog[]) => recordPlainLogs(query, outbox, logs)),
-    { tenantOf: ({ log }) => log.tenantId, weightOf: ({ log }) => weightOfLog(log) },
-  )
+  const recordAllPlain = repeatedOrHalved((logs: readonly PlainLog[]) => recordPlainLogs(query, outbox, logs))
+  const plainOptions = {
+    tenantOf: ({ log }: PlainLog) => log.tenantId,
+    weightOf: ({ log }: PlainLog) => weightOfLog(log),
+  }
+  const recordPlainLog = together.write('activities.record', recordAllPlain, plainOptions)
+  const recordPlainBatch = together.writeLists('activities.recordEach', recordAllPlain, {
+    ...plainOptions,
+    recordAlone: recordPlainLog,
+  })
 
   return {
     recall: together.read(
@@ -93,15 +97,40 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
       (lookups: readonly ActivityLookup[]) => recallAll(query, lookups),
       { listLengthMax: LOOKUPS_MAX },
     ),
+
     record: (change, events = []) => {
-      const { log, unchangedSince } = change
-      const isProspectUnchanged = change.prospect.updatedAt === unchangedSince
-      const isPlain = isProspectUnchanged && change.assumed.length === 0 && events.length === 0
-      return isPlain && log !== null
-        ? recordPlainLog({ log, unchangedSince })
-        : recordChange({ change, events })
+      const recording = { change, events }
+      const plainLog = plainLogIn(recording)
+      return plainLog === null ? recordChange(recording) : recordPlainLog(plainLog)
+    },
+
+    recordEach: async (recordings) => {
+      const plainLogs: PlainLog[] = []
+      const others: Recording[] = []
+      const isPlain = recordings.map((recording) => {
+        const plainLog = plainLogIn(recording)
+        if (plainLog === null) others.push(recording)
+        else plainLogs.push(plainLog)
+        return plainLog !== null
+      })
+      const [ofPlain, ofOthers] = await Promise.all([
+        plainLogs.length === 0 ? [] : recordPlainBatch(plainLogs),
+        Promise.all(others.map((recording) => recordChange(recording).catch(asOutcome))),
+      ])
+      if (others.length === 0) return ofPlain
+      const outcomes = { plain: ofPlain.values(), others: ofOthers.values() }
+      return isPlain.map(
+        (plain) => (plain ? outcomes.plain : outcomes.others).next().value as Outcome<Recorded>,
+      )
     },
   }
+}
+
+/** What a change saves if that is only a log. */
+const plainLogIn = ({ change, events }: Recording): PlainLog | null => {
+  const { log, prospect, unchangedSince, assumed } = change
+  const isPlain = prospect.updatedAt === unchangedSince && assumed.length === 0 && events.length === 0
+  return isPlain && log !== null ? { log, unchangedSince } : null
 }
 
 /** The identifiers and the key that a change adds, and the prospect that it fills. */
@@ -119,9 +148,11 @@ const claimsOf = ({ change }: Recording): string[] => {
 const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Promise<KnownActivity[]> => {
   const all = numbered(lookups)
   const byId = all.filter(({ prospectId }) => prospectId !== undefined)
+  // Many emails share a domain.
+  const hashOf = memoized(sha256)
   const identifiers = all.flatMap(({ number, identifiers }) =>
     identifiers.map(({ domain, ...identifier }) => {
-      const domainHash = domain === undefined ? null : sha256(domain)
+      const domainHash = domain === undefined ? null : hashOf(domain)
       return { ...identifier, domainHash, number }
     }),
   )

@@ -3,7 +3,7 @@ import {
   type FoundConflict,
   type ProspectConflicts,
 } from '../../core/ports/prospect-conflicts.ts'
-import { COLUMNS } from '../stores/rows.ts'
+import { COLUMNS, sortedBy } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { columns, type Query } from './sql.ts'
 
@@ -11,29 +11,28 @@ const CONFLICT = columns('conflict', COLUMNS.prospect_conflicts)
 const SHOWN = columns('c', COLUMNS.prospect_conflicts)
 
 export const postgresProspectConflicts = (query: Query): ProspectConflicts => ({
-  /** Without the conditions on recent conflicts each activity would lock the row, and wait for others that do. */
-  note: async (conflict) => {
-    const { tenantId, prospectId, otherId, at } = conflict
-    await query(tenantId)`
-      with noted as (
-        select 1
-        where (
-            select count(*) from prospects p
-            where p.tenant_id = ${tenantId} and p.prospect_id in (${prospectId}, ${otherId})
-              and p.erased_at is null and p.merged_into is null
-          ) = 2
-          and not exists (
-            select 1 from prospect_conflicts c
-            where c.tenant_id = ${tenantId} and c.prospect_id = ${prospectId} and c.other_id = ${otherId}
-              and c.at > ${at}::timestamptz - ${CONFLICT_REST_MS} * interval '1 millisecond'
-          )
-      ), added as (
-        insert into prospect_conflicts as c (${CONFLICT.names})
-        select ${CONFLICT.values} from ${CONFLICT.from([conflict])} where exists (select 1 from noted)
-        on conflict (tenant_id, prospect_id, other_id) do update set field = excluded.field, at = excluded.at
-          where c.at < excluded.at
-      )
-      select 1 from noted`
+  /**
+   * Without the conditions on recent conflicts each activity would lock the row, and wait for others that do. Rows are locked in
+   * the order in which they are sent, so that two lists do not wait for each other.
+   */
+  note: async (conflicts) => {
+    const [first] = conflicts
+    await query(first?.tenantId)`
+      insert into prospect_conflicts as c (${CONFLICT.names})
+      select ${CONFLICT.values} from ${CONFLICT.from(sortedBy(conflicts, 'prospectId', 'otherId'))}
+      where (
+          select count(*) from prospects p
+          where p.tenant_id = conflict.tenant_id and p.prospect_id in (conflict.prospect_id, conflict.other_id)
+            and p.erased_at is null and p.merged_into is null
+        ) = 2
+        and (
+          select true from prospect_conflicts c
+          where c.tenant_id = conflict.tenant_id and c.prospect_id = conflict.prospect_id
+            and c.other_id = conflict.other_id
+            and c.at > conflict.at - ${CONFLICT_REST_MS} * interval '1 millisecond' limit 1
+        ) is null
+      on conflict (tenant_id, prospect_id, other_id) do update set field = excluded.field, at = excluded.at
+        where c.at < excluded.at`
   },
 
   list: ({ tenantId, before, max }) => query(tenantId)<FoundConflict>`

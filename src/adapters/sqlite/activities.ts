@@ -3,10 +3,10 @@ import { memoized } from '../../core/engine/memoized.ts'
 import type {
   Activities,
   ActivityChange,
+  Recording,
   StoredProspect,
   StoredReceipt,
 } from '../../core/ports/activities.ts'
-import type { NewEvent } from '../../core/ports/events.ts'
 import type { IdentifierLookup, StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { nameKeysOf } from '../../core/prospects/search-keys.ts'
@@ -100,11 +100,16 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
     }
   }
 
-  const record = together.write(
-    'activities.record',
-    (list: readonly Recording[]) => database.recordEach(list, createRecorder),
-    { weightOf: ({ change }) => weightOfChange(change), tenantOf: ({ change }) => change.lookup.tenantId },
-  )
+  const recordAll = (list: readonly Recording[]) => database.recordEach(list, createRecorder)
+  const options = {
+    weightOf: ({ change }: Recording) => weightOfChange(change),
+    tenantOf: ({ change }: Recording) => change.lookup.tenantId,
+  }
+  const record = together.write('activities.record', recordAll, options)
+  const recordEach = together.writeLists('activities.recordEach', recordAll, {
+    ...options,
+    recordAlone: record,
+  })
 
   /** The row of an identifier; one that leads nowhere for an email whose domain identifies no one. */
   const findIdentifier = ({ domain, ...identifier }: IdentifierLookup): StoredIdentifier | null => {
@@ -136,7 +141,9 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
       }
     },
 
-    record: (change, events) => record({ change, events }),
+    record: (change, events = []) => record({ change, events }),
+
+    recordEach,
   }
 }
 
@@ -145,4 +152,3 @@ type FoundIdentifier = Pick<StoredIdentifier, 'prospectId' | 'blockedUntil' | 'e
   readonly mayBeDomain: 0 | 1
 }
 type IsKept = (tenantId: string) => boolean
-type Recording = { readonly change: ActivityChange; readonly events: readonly NewEvent[] | undefined }

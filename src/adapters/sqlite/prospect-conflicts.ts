@@ -3,6 +3,7 @@ import {
   CONFLICT_REST_MS,
   type FoundConflict,
   type ProspectConflicts,
+  type StoredConflict,
 } from '../../core/ports/prospect-conflicts.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
@@ -42,13 +43,16 @@ const REMOVE_OTHER = `
   )`
 
 export const sqliteProspectConflicts = (database: Database): ProspectConflicts => ({
-  note: async (conflict) => {
-    const recentFrom = isoTime(Date.parse(conflict.at) - CONFLICT_REST_MS)
-    // Usually it is: then no other process need wait for a transaction.
-    if (database.has(IS_RECENT, { ...conflict, recentFrom })) return
+  note: async (conflicts) => {
+    const isNew = (conflict: StoredConflict): boolean => {
+      const recentFrom = isoTime(Date.parse(conflict.at) - CONFLICT_REST_MS)
+      return !database.has(IS_RECENT, { ...conflict, recentFrom })
+    }
+    // Usually none is: then no other process need wait for a transaction.
+    if (!conflicts.some(isNew)) return
     await database.write(() => {
-      if (database.has(ARE_LIVING, conflict) && !database.has(IS_RECENT, { ...conflict, recentFrom }))
-        database.run(NOTE, conflict)
+      for (const conflict of conflicts)
+        if (isNew(conflict) && database.has(ARE_LIVING, conflict)) database.run(NOTE, conflict)
     })
   },
 

@@ -1,3 +1,4 @@
+import type { Outcome } from '../../core/engine/outcome.ts'
 import type {
   Activities,
   ActivityChange,
@@ -5,6 +6,7 @@ import type {
   KnownActivity,
   StoredProspect,
 } from '../../core/ports/activities.ts'
+import type { Recorded } from '../../core/ports/world.ts'
 
 /**
  * Activities whose `recall` answers from memory if a change with the same lookup was recorded before, and all of its
@@ -35,21 +37,35 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
     return prospect
   }
 
+  const note = (change: ActivityChange, outcome: Outcome<Recorded> | undefined): void => {
+    const { lookup, prospect } = change
+    if (outcome === 'overtaken') {
+      recent.delete(lookup)
+      older.delete(lookup)
+    } else if (outcome === 'recorded' && prospect !== find(lookup) && allLeadToProspect(change)) {
+      keep(lookup, prospect)
+    }
+  }
+
   return {
     recall: (lookup) => {
       const prospect = isWhollyChecked(lookup) ? find(lookup) : undefined
-      return prospect === undefined ? activities.recall(lookup) : Promise.resolve(knownFrom(prospect, lookup))
+      return prospect === undefined ? activities.recall(lookup) : knownFrom(prospect, lookup)
     },
 
     record: async (change, events) => {
       const recorded = await activities.record(change, events)
-      const { lookup, prospect } = change
-      if (recorded === 'overtaken') {
-        recent.delete(lookup)
-        older.delete(lookup)
-      } else if (prospect !== find(lookup) && allLeadToProspect(change)) keep(lookup, prospect)
+      note(change, recorded)
       return recorded
     },
+
+    ...(activities.recordEach && {
+      recordEach: async (recordings) => {
+        const outcomes = (await activities.recordEach?.(recordings)) ?? []
+        for (const [i, { change }] of recordings.entries()) note(change, outcomes[i])
+        return outcomes
+      },
+    }),
   }
 }
 

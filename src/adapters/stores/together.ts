@@ -1,4 +1,5 @@
-import type { Outcome } from '../../core/engine/outcome.ts'
+import { isUnavailable } from '../../core/engine/failures.ts'
+import { asOutcome, type Outcome } from '../../core/engine/outcome.ts'
 import type { ActivityChange, NewLog } from '../../core/ports/activities.ts'
 import type { NewPageRow } from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
@@ -12,6 +13,8 @@ const WRITES_MAX = 500
 const WRITES_UNSHARED = 200
 /** Total length of the payloads of a list. */
 const LIST_CHARACTERS_MAX = 1_048_576
+/** Each change counts as at least so long: lists have at most as many changes as if they had arrived alone. */
+const LEAST_WEIGHT = LIST_CHARACTERS_MAX / WRITES_MAX
 /** From this length on, a write takes the database many times as long as a small one, which does not wait for it. */
 const LARGE_WRITE = 65_536
 /** Look-ups by whole keys are small. */
@@ -27,6 +30,10 @@ type WriteOptions<Change> = {
    * is recorded, those that wait are overtaken.
    */
   readonly claimsOf?: (change: Change) => readonly string[]
+}
+
+type WriteListsOptions<Change> = Pick<WriteOptions<Change>, 'tenantOf' | 'weightOf'> & {
+  readonly recordAlone: (change: Change) => Promise<Recorded>
 }
 
 /**
@@ -46,6 +53,15 @@ export type Together = {
     recordAll: (changes: readonly Change[]) => Promise<readonly Recorded[]>,
     options: WriteOptions<Change>,
   ) => (change: Change) => Promise<Recorded>
+  /**
+   * Writes lists of changes of one tenant each, such as those of a batch. Lists that wait share a statement. If that fails, each
+   * change of a list is written by `recordAlone`.
+   */
+  readonly writeLists: <Change>(
+    verb: string,
+    recordAll: (changes: readonly Change[]) => Promise<readonly Recorded[]>,
+    options: WriteListsOptions<Change>,
+  ) => (changes: readonly Change[]) => Promise<readonly Outcome<Recorded>[]>
 }
 
 type Settings = {
@@ -93,5 +109,36 @@ export const createTogether = ({ listsInFlightMax, observerOf = () => undefined 
     const recordSmall = createQueue()
     const recordLarge = createQueue()
     return (change) => (weightOf(change) < LARGE_WRITE ? recordSmall(change) : recordLarge(change))
+  },
+
+  writeLists: (verb, recordAll, { tenantOf, weightOf, recordAlone }) => {
+    type Changes = readonly Parameters<typeof recordAlone>[0][]
+    const recordLists = gather<Changes, readonly Recorded[]>(
+      async (lists) => {
+        const recorded = await recordAll(lists.flat())
+        let end = 0
+        return lists.map(({ length }) => {
+          end += length
+          return recorded.slice(end - length, end)
+        })
+      },
+      {
+        listLengthMax: WRITES_MAX,
+        listsInFlightMax,
+        listWeightMax: LIST_CHARACTERS_MAX,
+        weightOf: (changes) =>
+          changes.reduce((weight, change) => weight + Math.max(weightOf(change), LEAST_WEIGHT), 0),
+        groupOf: ([first]) => (first === undefined ? '' : tenantOf(first)),
+        observer: observerOf(verb),
+      },
+    )
+    return async (changes) => {
+      try {
+        return await recordLists(changes)
+      } catch (error) {
+        if (isUnavailable(error)) return changes.map(() => error)
+        return Promise.all(changes.map((change) => recordAlone(change).catch(asOutcome)))
+      }
+    }
   },
 })

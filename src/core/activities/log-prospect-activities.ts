@@ -1,25 +1,42 @@
+import { eachAlone } from '../engine/decide-and-save.ts'
 import type { Effect } from '../engine/prospects-in-waves.ts'
 import { type Batch, runInWaves } from '../engine/run-in-waves.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
-import { normalizedTexts } from '../prospects/identifiers.ts'
-import type { LoggedActivity } from './log-prospect-activity.ts'
+import { identifierTexts } from '../prospects/identifiers.ts'
+import {
+  type IdentifiedActivity,
+  type LoggedActivity,
+  type LogTogether,
+  personIn,
+} from './log-prospect-activity.ts'
 import type { NewActivity } from './new-log.ts'
 
 type Deps = Omit<Needs<never>, 'store'> & {
   readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
+  /** Saves activities with fewer calls of the store. Without it, each is logged alone. */
+  readonly logActivitiesTogether?: LogTogether | undefined
 }
 
 /**
  * Logs activities of one tenant in order: each finds the prospects that those before it created, and their ids rise.
  * Returns the answer or the error of each. After `unavailable` the rest is not tried, and gets the same error.
  */
-export const logProspectActivities = ({ logProspectActivity, clock, newId }: Deps) => {
+export const logProspectActivities = (deps: Deps) => {
+  const { logProspectActivity, clock, newId } = deps
+  const logEachAlone = (identified: readonly IdentifiedActivity[]) =>
+    eachAlone(identified, ({ activity }) => logProspectActivity(activity))
+  const { logActivitiesTogether = logEachAlone } = deps
+  let lastMs = 0
+  let createdAt = isoTime(lastMs)
   // The time is read when the ids are made: what arrived since a time is found by the times in ids.
-  const reserve = (activity: NewActivity): NewActivity => ({
-    ...activity,
-    reserved: { createdAt: isoTime(clock()), prospectLogId: newId('prospectlog') },
-  })
+  const reserve = (unreserved: NewActivity): IdentifiedActivity => {
+    const nowMs = clock()
+    if (nowMs !== lastMs) createdAt = isoTime(nowMs)
+    lastMs = nowMs
+    const activity = { ...unreserved, reserved: { createdAt, prospectLogId: newId('prospectlog') } }
+    return { activity, person: personIn(activity) }
+  }
   return <Input>({
     inputs,
     prepare,
@@ -34,18 +51,17 @@ export const logProspectActivities = ({ logProspectActivity, clock, newId }: Dep
         return activity instanceof Promise ? activity.then(reserve) : reserve(activity)
       },
       effectOf,
-      run: logProspectActivity,
+      runEach: logActivitiesTogether,
     })
 }
 
-const effectOf = ({
-  source,
-  idempotencyKey,
-  keyScope = '',
-  prospectId,
-  ...activity
-}: NewActivity): Effect => {
-  const identifiers = identifierTexts(activity)
+const effectOf = ({ activity, person }: IdentifiedActivity): Effect => {
+  const { source, idempotencyKey, keyScope = '', prospectId } = activity
+  const { email, externalId } = person.matchable
+  const identifiers = identifierTexts({
+    email: email?.value ?? null,
+    externalId: externalId?.value ?? null,
+  })
   if (prospectId !== undefined) identifiers.push(`id ${prospectId}`)
   return {
     identifiers,
@@ -63,12 +79,3 @@ export const fillsOf = ({
   attributes === undefined
     ? { fills: name }
     : { fills: `${name}\0${attributes.rawJson}`, overwrites: attributesMode === 'overwrite' }
-
-/** The identifiers of a person, normalized. */
-export const identifierTexts = (sent: Pick<NewActivity, 'email' | 'externalId'>): string[] => {
-  const { email, externalId } = normalizedTexts(sent)
-  const identifiers: string[] = []
-  if (email !== null) identifiers.push(`email ${email}`)
-  if (externalId !== null) identifiers.push(`externalId ${externalId}`)
-  return identifiers
-}

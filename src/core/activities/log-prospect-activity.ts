@@ -1,13 +1,13 @@
 import { NAMED_MAX } from '../../shapes/body.ts'
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
-import { decideAndSave } from '../engine/decide-and-save.ts'
+import { decideAndSave, decideAndSaveEach, eachAlone, type StepsOfEach } from '../engine/decide-and-save.ts'
 import { prospectNotFound } from '../engine/failures.ts'
 import { requireSame } from '../engine/keys.ts'
 import { asOutcome } from '../engine/outcome.ts'
 import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
-import type { ActivityChange, StoredProspect, StoredReceipt } from '../ports/activities.ts'
+import type { LogChange, Recording, StoredProspect, StoredReceipt } from '../ports/activities.ts'
 import type { Needs, Store } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
 import { ignoredAttributes, sentAttributes } from '../prospects/attributes.ts'
@@ -63,22 +63,16 @@ type Deps = Needs<'activities'> &
 export const logProspectActivity =
   (deps: Deps) =>
   (activity: NewActivity): Promise<LoggedActivity> => {
-    const { store, clock, newId } = deps
-    const person = personIn(activity, keepsAttributes(activity, deps))
+    const { activities } = deps.store
+    const identified = { activity, person: personIn(activity, keepsAttributes(activity, deps)) }
     const logging = decideAndSave({
-      recall: () => recallWithSameRequest(activity, person, deps),
-      decide: (known) => {
-        const reserved = reservationAfter(activity, known.countedId)
-        // Ids and `createdAt` come from one clock reading, because feeds filter by the time in an id.
-        const createdAt = reserved?.createdAt ?? isoTime(clock())
-        return decide(activity, person, known, { ...reserved, createdAt }, deps)
-      },
+      recall: () => recallWithSameRequest(identified, deps),
+      decide: (known) => decideNow(identified, known, deps),
       record: (change) => {
-        const recorded = store.activities.record(change, eventsOf(change, newId))
-        const { prospectConflicts } = store
-        if (prospectConflicts === undefined || !namesOthers(change)) return recorded
+        const recorded = activities.record(change, eventsOf(change, deps.newId))
+        if (!namesOthers(change)) return recorded
         return recorded.then(async (outcome) => {
-          if (outcome === 'recorded') await noteConflicts(prospectConflicts, change, change.log.createdAt)
+          if (outcome === 'recorded') await noteConflicts(deps, [change])
           return outcome
         })
       },
@@ -89,7 +83,64 @@ export const logProspectActivity =
     return logging.then((logged) => logged ?? logProspectActivity(deps)(shared))
   }
 
-const personIn = (activity: NewActivity, isKept: boolean): Person => {
+/** An activity to log together with others, and whom it is about. */
+export type IdentifiedActivity = { readonly activity: NewActivity; readonly person: Person }
+export type LogTogether = (
+  activities: readonly IdentifiedActivity[],
+) => Promise<readonly (LoggedActivity | Error)[]>
+
+/**
+ * `logProspectActivity` for several activities that do not affect each other: they are saved by one call of the store, and
+ * what they say about two prospects is noted by another. Returns the answer or the error of each.
+ */
+export const logActivitiesTogether = (deps: Deps): LogTogether => {
+  const logAlone = logProspectActivity(deps)
+  const { activities } = deps.store
+  const recordEach = async (changes: readonly LogChange[]) => {
+    const recordings = changes.map((change) => ({ change, events: eventsOf(change, deps.newId) }))
+    const outcomes = await recordTogether(activities, recordings)
+    await noteConflicts(
+      deps,
+      changes.filter((change, i) => outcomes[i] === 'recorded' && namesOthers(change)),
+    )
+    return outcomes
+  }
+  const steps: StepsOfEach<IdentifiedActivity, Known, LogChange, LoggedActivity | null> = {
+    recall: (identified) => recallWithSameRequest(identified, deps),
+    decide: (identified, known) => decideNow(identified, known, deps),
+    recordEach,
+    alone: ({ activity }) => logAlone(activity),
+  }
+  return async (sent) => {
+    const identified = sent.map((one) => (keepsAttributes(one.activity, deps) ? one : withoutAttributes(one)))
+    const answers = await decideAndSaveEach(identified, steps)
+    if (!answers.includes(null)) return answers as readonly (LoggedActivity | Error)[]
+    // Those of the one prospect of their hook have another external id, and so begin again.
+    const ofHook = identified.filter((_, i) => answers[i] === null)
+    const logged = [...(await eachAlone(ofHook, ({ activity }) => logAlone(activity)))]
+    return answers.map((answer) => answer ?? (logged.shift() as LoggedActivity | Error))
+  }
+}
+
+const withoutAttributes = ({ activity, person }: IdentifiedActivity): IdentifiedActivity => ({
+  activity,
+  person: { ...person, attributes: null },
+})
+
+const decideNow = ({ activity, person }: IdentifiedActivity, known: Known, deps: Deps) => {
+  const reserved = reservationAfter(activity, known.countedId)
+  // Ids and `createdAt` come from one clock reading, because feeds filter by the time in an id.
+  const createdAt = reserved?.createdAt ?? isoTime(deps.clock())
+  return decide(activity, person, known, createdAt, reserved?.prospectLogId, deps)
+}
+
+/** A small store saves each alone. */
+const recordTogether = (activities: Store['activities'], recordings: readonly Recording[]) =>
+  activities.recordEach?.(recordings) ??
+  Promise.all(recordings.map(({ change, events }) => activities.record(change, events).catch(asOutcome)))
+
+/** Whom an activity is about, and under which key it is sent. */
+export const personIn = (activity: NewActivity, isKept = true): Person => {
   const { tenantId, prospectId, source, idempotencyKey, attributesMode } = activity
   const matchable = identifiersOf(activity)
   const key = idempotencyKey === undefined ? undefined : { source, idempotencyKey, ...scopesOf(activity) }
@@ -101,14 +152,18 @@ const personIn = (activity: NewActivity, isKept: boolean): Person => {
 /** What the store knows, and whether its payload has the same value as this one, if it has another text. */
 type Known = KnownPerson & { readonly isSameValue?: boolean }
 
-const recallWithSameRequest = (activity: NewActivity, person: Person, deps: Deps): Promise<Known> => {
-  const recalled = recallPerson(deps.store, person)
-  if (person.lookup.key === undefined || activity.isVerified) return recalled
-  return recalled.then((known) => {
+const recallWithSameRequest = (
+  { activity, person }: IdentifiedActivity,
+  deps: Deps,
+): Promise<Known> | Known => {
+  const withSameValue = (known: KnownPerson): Promise<Known> | Known => {
     const { receipt } = known
-    if (receipt === null) return known
+    if (receipt === null || activity.isVerified) return known
     return hasSameValue(activity, receipt, deps).then((isSameValue) => ({ ...known, isSameValue }))
-  })
+  }
+  const recalled = recallPerson(deps.store, person)
+  if (person.lookup.key === undefined) return recalled
+  return recalled instanceof Promise ? recalled.then(withSameValue) : withSameValue(recalled)
 }
 
 /** The answer is null if the activity belongs to the one prospect of its hook. */
@@ -117,7 +172,8 @@ const decide = (
   sent: Person,
   recalled: Known,
   /** The time of the log, and its id if one was reserved. */
-  { createdAt, prospectLogId }: { readonly createdAt: Timestamp; readonly prospectLogId?: string },
+  createdAt: Timestamp,
+  prospectLogId: string | undefined,
   { store, newId, requireIdentity = false }: Deps,
 ): { readonly answer: LoggedActivity | null; readonly change: LogChange | null } => {
   const { person, known } = withoutPlaceholder(sent, recalled)
@@ -196,8 +252,6 @@ export const wouldRepeatAnother =
       throw error
     }
   }
-
-type LogChange = ActivityChange & { readonly log: NonNullable<ActivityChange['log']> }
 
 /** The event of a prospect whose blanks are filled. The store adds those of the log. */
 const eventsOf = ({ log, prospect, unchangedSince }: LogChange, newId: Deps['newId']) => {

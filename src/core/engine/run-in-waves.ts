@@ -20,7 +20,8 @@ type Prepared<Input, Item> = {
 }
 type Steps<Input, Item, Answer> = Prepared<Input, Item> & {
   readonly effectOf: (item: Item) => Effect
-  readonly run: (item: Item) => Promise<Answer>
+  /** Runs items that do not affect each other. Returns the answer or the error of each. */
+  readonly runEach: (items: readonly Item[]) => Promise<readonly (Answer | Error)[]>
 }
 
 /**
@@ -30,7 +31,7 @@ type Steps<Input, Item, Answer> = Prepared<Input, Item> & {
  */
 export const runInWaves = async <Input, Item, Answer>(
   inputs: readonly Input[],
-  { weightOf = () => 0, prepare, effectOf, run, beforeList }: Steps<Input, Item, Answer>,
+  { weightOf = () => 0, prepare, effectOf, runEach, beforeList }: Steps<Input, Item, Answer>,
 ): Promise<readonly (Answer | Error)[]> => {
   const answers: (Answer | Error)[] = []
   const waves = prospectsInWaves()
@@ -43,16 +44,19 @@ export const runInWaves = async <Input, Item, Answer>(
     } catch (error) {
       return failRest(asOutcome(error))
     }
-    const items = await Promise.all(list.map((input) => prepareOne(input, prepare)))
+    const prepared = list.map((input) => prepareOne(input, prepare))
+    // Nearly always all are ready, and need no promises.
+    const isReady = !prepared.some((item) => item instanceof Promise)
+    const items = isReady ? (prepared as readonly Outcome<Item>[]) : await Promise.all(prepared)
     const effects = items.map((item) => (item instanceof DomainFailure ? null : effectOf(item)))
-    answers.push(...(await runList(items, waves.wavesOf(effects), run)))
+    answers.push(...(await runList(items, waves.wavesOf(effects), runEach)))
     const away = answers.find(isAway)
     if (away !== undefined) return failRest(away)
   }
   return answers
 }
 
-/** The item to run, or its failure. Most are ready at once, and need no promise. */
+/** The item to run, or its failure. */
 const prepareOne = <Input, Item>(
   input: Input,
   prepare: (input: Input) => Item | Promise<Item>,
@@ -69,30 +73,21 @@ const prepareOne = <Input, Item>(
 const runList = async <Item, Answer>(
   items: readonly Outcome<Item>[],
   waveOfEach: readonly (number | null)[],
-  run: (item: Item) => Promise<Answer>,
-): Promise<(Answer | Error)[]> => {
-  const answers = new Array<Answer | Error>(items.length)
+  runEach: (items: readonly Item[]) => Promise<readonly (Answer | Error)[]>,
+): Promise<readonly (Answer | Error)[]> => {
+  // A refused item is its answer.
+  const answers = [...items] as (Answer | Error)[]
+  const waves: number[][] = []
+  for (const [i, wave] of waveOfEach.entries()) {
+    if (wave === null) continue
+    waves[wave] ??= []
+    waves[wave].push(i)
+  }
   let away: Error | undefined
-  const runOne = async (item: Item, i: number): Promise<void> => {
-    try {
-      answers[i] = away ?? (await run(item))
-    } catch (error) {
-      answers[i] = error as Error
-    }
-  }
-
-  const waves: (() => Promise<void>)[][] = []
-  for (const [i, item] of items.entries()) {
-    const wave = waveOfEach[i] ?? null
-    if (item instanceof DomainFailure) answers[i] = item
-    else if (wave !== null) {
-      waves[wave] ??= []
-      waves[wave]?.push(() => runOne(item, i))
-    }
-  }
   for (const wave of waves) {
-    await Promise.all(wave.map((runNext) => runNext()))
-    away ??= answers.find(isAway)
+    const ended = away === undefined ? await runEach(wave.map((i) => items[i] as Item)) : []
+    for (const [i, place] of wave.entries()) answers[place] = away ?? (ended[i] as Answer | Error)
+    away ??= ended.find(isAway)
   }
   return answers
 }

@@ -1,5 +1,6 @@
 import type { RawJson } from '../../shapes/json.ts'
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
+import type { Outcome } from '../engine/outcome.ts'
 import type { NewEvent, Requester } from './events.ts'
 import type { AssumedIdentifier, IdentifierLookup, NewIdentifier, StoredIdentifier } from './identifiers.ts'
 import type { StoredLog } from './prospect-logs.ts'
@@ -65,9 +66,14 @@ export type ActivityChange = {
   /** Null if only a prospect is created or filled. */
   readonly log: NewLog | null
 }
+/** A change with a log. */
+export type LogChange = ActivityChange & { readonly log: NewLog }
+/** A change to record with its events, besides those of its log. */
+export type Recording = { readonly change: ActivityChange; readonly events: readonly NewEvent[] }
 /** The part of a store that keeps prospects and their activities. */
 export type Activities = {
-  recall(lookup: ActivityLookup): Promise<KnownActivity>
+  /** Not a promise if no look-up is needed. What is recalled may be stale: `record` checks it. */
+  recall(lookup: ActivityLookup): Promise<KnownActivity> | KnownActivity
   /**
    * Saves all of a change or nothing. Nothing, and returns `overtaken`, if another writer was faster: the prospect was
    * changed, erased or merged; an identifier leads elsewhere than assumed; the idempotency key is taken; the tenant of a
@@ -75,4 +81,9 @@ export type Activities = {
    * `eventsOfLog`, and these others.
    */
   record(change: ActivityChange, events?: readonly NewEvent[]): Promise<Recorded>
+  /**
+   * `record` for the changes of a batch: each is saved whole or not at all. A store without it records each alone. Those with
+   * the same prospect, identifier or key only differ in their logs.
+   */
+  recordEach?(recordings: readonly Recording[]): Promise<readonly Outcome<Recorded>[]>
 }

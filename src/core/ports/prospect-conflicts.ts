@@ -29,9 +29,10 @@ export const CONFLICT_REST_MS = 5 * 60_000
 export type ProspectConflicts = {
   /**
    * Keeps one conflict for two prospects, with its newest time and field. Changes nothing unless both are neither erased
-   * nor merged, or if this conflict was noted less than `CONFLICT_REST_MS` earlier.
+   * nor merged, or if their conflict was noted less than `CONFLICT_REST_MS` earlier. All are of one tenant, and no two of the
+   * same prospects.
    */
-  note(conflict: StoredConflict): Promise<void>
+  note(conflicts: readonly StoredConflict[]): Promise<void>
   /** The newest first; of those with the same time, those with the greatest ids. */
   list(query: ConflictsQuery): Promise<readonly FoundConflict[]>
   /** Deletes up to `max` conflicts of a prospect, or a few more. Returns how many. */

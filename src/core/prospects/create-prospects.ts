@@ -1,8 +1,10 @@
-import { fillsOf, identifierTexts } from '../activities/log-prospect-activities.ts'
+import { fillsOf } from '../activities/log-prospect-activities.ts'
+import { eachAlone } from '../engine/decide-and-save.ts'
 import type { Effect } from '../engine/prospects-in-waves.ts'
 import { type Batch, runInWaves } from '../engine/run-in-waves.ts'
 import type { Needs } from '../ports/store.ts'
 import { type CreatedProspect, createProspect, type ProspectCreation } from './create-prospect.ts'
+import { identifierTexts, normalizedTexts } from './identifiers.ts'
 
 /**
  * Creates or finds prospects of one tenant in order: each finds those that the ones before it created. Returns the answer or
@@ -11,16 +13,17 @@ import { type CreatedProspect, createProspect, type ProspectCreation } from './c
  */
 export const createProspects = (deps: Needs<'activities' | 'prospects'>) => {
   const create = createProspect(deps)
+  const runEach = (prospects: readonly ProspectCreation[]) => eachAlone(prospects, create)
   return <Input>({
     inputs,
     prepare,
     weightOf,
     beforeList,
   }: Batch<Input, ProspectCreation>): Promise<readonly (CreatedProspect | Error)[]> =>
-    runInWaves(inputs, { prepare, weightOf, beforeList, effectOf, run: create })
+    runInWaves(inputs, { prepare, weightOf, beforeList, effectOf, runEach })
 }
 
 const effectOf = (prospect: ProspectCreation): Effect => ({
-  identifiers: identifierTexts(prospect),
+  identifiers: identifierTexts(normalizedTexts(prospect)),
   ...fillsOf(prospect),
 })

@@ -34,6 +34,14 @@ export const normalizedTexts = ({
   externalId: normalizedExternalId(externalId),
 })
 
+/** Each identifier as one text, whatever its kind. */
+export const identifierTexts = ({ email, externalId }: Readonly<Record<IdentifierKind, string | null>>) => {
+  const texts: string[] = []
+  if (email !== null) texts.push(`email ${email}`)
+  if (externalId !== null) texts.push(`externalId ${externalId}`)
+  return texts
+}
+
 export const identifiersOf = (sent: SentIdentifiers): Matchable => {
   const { email, externalId } = normalizedTexts(sent)
   return {

@@ -19,7 +19,7 @@ import { IDENTIFIER_KINDS, type Matchable, type SentIdentifiers } from './identi
 export const recallWithSurvivor = (
   activities: Pick<Activities, 'recall'>,
   lookup: ActivityLookup,
-): Promise<KnownActivity> => {
+): Promise<KnownActivity> | KnownActivity => {
   const { prospectId } = lookup
   // An identifier never leads to a merged prospect.
   if (prospectId === undefined) return activities.recall(lookup)
@@ -49,17 +49,18 @@ export type KnownPerson = KnownActivity & { readonly attributes?: ReadonlyMap<st
 export const recallPerson = (
   { activities, prospects }: Partial<Pick<Store, 'prospects'>> & Pick<Store, 'activities'>,
   { lookup, attributes }: Person,
-): Promise<KnownPerson> => {
+): Promise<KnownPerson> | KnownPerson => {
   const recalled = recallWithSurvivor(activities, lookup)
   if (attributes === null || prospects === undefined) return recalled
-  return recalled.then(async (known) => {
+  const withAttributes = async (known: KnownActivity): Promise<KnownPerson> => {
     const ids = new Set(known.prospects.map(({ prospectId }) => prospectId))
     const read = Array.from(ids, async (prospectId) => {
       const found = await prospects.find({ tenantId: lookup.tenantId, prospectId })
       return [prospectId, found?.attributes ?? null] as const
     })
     return { ...known, attributes: new Map(await Promise.all(read)) }
-  })
+  }
+  return recalled instanceof Promise ? recalled.then(withAttributes) : withAttributes(recalled)
 }
 
 /** The attributes that a prospect, new or found, gains from a person. */

@@ -1,8 +1,8 @@
 import { isUnavailable } from '../engine/failures.ts'
-import type { ActivityChange } from '../ports/activities.ts'
-import type { ProspectConflicts } from '../ports/prospect-conflicts.ts'
+import { keyOf } from '../engine/keys.ts'
+import type { ActivityChange, LogChange } from '../ports/activities.ts'
+import type { StoredConflict } from '../ports/prospect-conflicts.ts'
 import type { Store } from '../ports/store.ts'
-import type { Timestamp } from '../ports/world.ts'
 
 /** A small store need not remember conflicts. */
 export type MayNoteConflicts = { readonly store: Partial<Pick<Store, 'prospectConflicts'>> }
@@ -12,20 +12,27 @@ export const namesOthers = ({ assumed }: ActivityChange): boolean =>
   assumed.some(({ prospectId }) => prospectId !== null)
 
 /**
- * Notes the prospects whom a stored activity names besides its own: they may be one person. If the store is away, nothing is
- * noted: refusing now would have the activity sent again, and the next one that names both is noted.
+ * Notes the prospects whom stored activities name besides their own: they may be one person. If the store is away, nothing is
+ * noted: refusing now would have the activities sent again, and the next one that names both is noted.
  */
 export const noteConflicts = async (
-  conflicts: Pick<ProspectConflicts, 'note'>,
-  { lookup, prospect, assumed }: ActivityChange,
-  at: Timestamp,
+  { store: { prospectConflicts } }: MayNoteConflicts,
+  changes: readonly LogChange[],
 ): Promise<void> => {
-  for (const { kind, prospectId } of assumed) {
-    if (prospectId === null) continue
-    const [olderId = '', newerId = ''] = [prospect.prospectId, prospectId].toSorted()
-    const conflict = { tenantId: lookup.tenantId, prospectId: olderId, otherId: newerId, field: kind, at }
-    await conflicts.note(conflict).catch(unlessUnavailable)
+  if (prospectConflicts === undefined || changes.length === 0) return
+  /** The first one of each two prospects. */
+  const conflicts = new Map<string, StoredConflict>()
+  for (const { lookup, prospect, assumed, log } of changes) {
+    for (const { kind, prospectId } of assumed) {
+      if (prospectId === null) continue
+      const [olderId = '', newerId = ''] = [prospect.prospectId, prospectId].toSorted()
+      const pair = keyOf(olderId, newerId)
+      if (conflicts.has(pair)) continue
+      const { tenantId } = lookup
+      conflicts.set(pair, { tenantId, prospectId: olderId, otherId: newerId, field: kind, at: log.createdAt })
+    }
   }
+  await prospectConflicts.note([...conflicts.values()]).catch(unlessUnavailable)
 }
 
 const unlessUnavailable = (error: unknown): void => {

@@ -1,5 +1,5 @@
 import type * as v from 'valibot'
-import type { LoggedActivity } from '../../core/activities/log-prospect-activity.ts'
+import type { LoggedActivity, LogTogether } from '../../core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../core/activities/new-log.ts'
 import type { ProblemCode } from '../../core/engine/failures.ts'
 import type { Queued } from '../../core/engine/write-queue.ts'
@@ -28,6 +28,7 @@ export type UseCaseDeps<Part extends keyof Ports> = Needs<Part> &
     readonly dataOf: EventData
     readonly webhookDataOf: EventData
     readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
+    readonly logActivitiesTogether: LogTogether
   }
 /** The verbs that the type of a small store leaves out of its four parts. */
 export type OptionalVerb =

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createTogether } from '../../../src/adapters/stores/together.ts'
+import { DomainFailure, unavailable } from '../../../src/core/engine/failures.ts'
 import type { Recorded } from '../../../src/core/ports/world.ts'
 
 type Change = { readonly tenantId: string; readonly text: string; readonly claims?: readonly string[] }
@@ -70,3 +71,44 @@ t.test('a write that is overtaken leaves what it claimed to the next', async (t)
   t.strictSame(await answers, ['overtaken', 'recorded'])
   t.strictSame(texts(), [['a'], ['b']])
 })
+
+t.test('lists that wait are written together, up to a bound', async (t) => {
+  const lists: number[] = []
+  const { writeLists } = createTogether({ listsInFlightMax: 1 })
+  const recordAll = async (changes: readonly Change[]): Promise<Recorded[]> => {
+    lists.push(changes.length)
+    await new Promise(setImmediate)
+    return changes.map(({ text }) => (text === 'late' ? 'overtaken' : 'recorded'))
+  }
+  const options = { tenantOf: () => 'tenant', weightOf: ({ text }: Change) => text.length }
+  const recordAlone = async (): Promise<Recorded> => 'recorded'
+  const call = writeLists('things.recordEach', recordAll, { ...options, recordAlone })
+  const changes = (count: number, text = 'a') => Array<Change>(count).fill({ tenantId: 'tenant', text })
+  const answers = await Promise.all([
+    call(changes(2)),
+    call(changes(1, 'late')),
+    call(changes(300)),
+    call(changes(300)),
+  ])
+  t.strictSame(answers.slice(0, 2), [['recorded', 'recorded'], ['overtaken']])
+  t.strictSame(lists, [303, 300])
+})
+
+t.test(
+  'a list that fails is written change by change; if the store is away, it fails as a whole',
+  async (t) => {
+    const { writeLists } = createTogether({ listsInFlightMax: 1 })
+    const options = { tenantOf: () => 'tenant', weightOf: () => 0 }
+    const refused = new DomainFailure('invalid_request', 'no')
+    const recordAlone = async ({ text }: Change): Promise<Recorded> => {
+      if (text === 'bad') throw refused
+      return 'recorded'
+    }
+    const changes = ['a', 'bad', 'b'].map((text) => ({ tenantId: 'tenant', text }))
+    const failing = (error: Error) =>
+      writeLists('things.recordEach', () => Promise.reject(error), { ...options, recordAlone })(changes)
+    t.strictSame(await failing(new Error('a bad row')), ['recorded', refused, 'recorded'])
+    const away = unavailable('away')
+    t.strictSame(await failing(away), [away, away, away])
+  },
+)

@@ -5,6 +5,7 @@ import { logProspectActivities } from '../../../src/core/activities/log-prospect
 import {
   type LoggedActivity,
   logProspectActivity,
+  logActivitiesTogether as together,
 } from '../../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
 import { DomainFailure } from '../../../src/core/engine/failures.ts'
@@ -20,15 +21,20 @@ const ROUNDS = 400
 const activity: NewActivity = { tenantId: ACME, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
 
 /** A tenant with three prospects, each with one name that identifies it. */
-const setUp = async (dress: (activities: Activities) => Activities = (activities) => activities) => {
+const setUp = async (
+  dress: (activities: Activities) => Activities = (activities) => activities,
+  isTogether = false,
+) => {
   const store = storeWith(ACME)
   const world = { clock: stoppedClock(), newId: countedIds() }
   const create = createProspect({ store, ...world })
   const known: string[] = []
   for (const person of [{ email: 'a@x' }, { externalId: 'x' }, { email: 'b@x' }])
     known.push((await create({ tenantId: ACME, ...person })).value.prospectId)
-  const log = logProspectActivity({ store: { activities: dress(store.activities) }, ...world })
-  const logBatch = logProspectActivities({ ...world, logProspectActivity: log })
+  const deps = { store: { activities: dress(store.activities) }, ...world }
+  const log = logProspectActivity(deps)
+  const logActivitiesTogether = isTogether ? together(deps) : undefined
+  const logBatch = logProspectActivities({ ...world, logProspectActivity: log, logActivitiesTogether })
   const logAll = (inputs: readonly NewActivity[]) => logBatch({ inputs, prepare: (activity) => activity })
   return { log, logAll, known, ...store.kept }
 }
@@ -79,14 +85,20 @@ const stores: Readonly<Record<string, (activities: Activities) => Activities>> =
   'a store': (activities) => activities,
   'a memory of prospects': (activities) => remembering(activities, 4),
 }
-for (const [name, dress] of Object.entries(stores))
+for (const [name, dress, isTogether] of Object.entries(stores).flatMap(
+  ([name, dress]) =>
+    [
+      [name, dress, false],
+      [`${name}, together`, dress, true],
+    ] as const,
+))
   t.test(
     `each activity of a list belongs to whom it would belong to after those before it, on ${name}`,
     async (t) => {
       for (let seed = 1; seed <= ROUNDS; seed++) {
         const chance = randomBy(seed)
         const one = await setUp()
-        const list = await setUp(dress)
+        const list = await setUp(dress, isTogether)
         const activities = chance.many(12, () => randomActivity(chance, one.known))
         const answers: (LoggedActivity | Error)[] = []
         for (const each of activities) answers.push(await one.log(each).catch((why: Error) => why))
