@@ -12,13 +12,13 @@ import type {
 } from '../../core/ports/activities.ts'
 import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
-import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
-import { logRow } from '../stores/timeline-key.ts'
+import { COLUMNS, PROSPECT_CHANGES, sortedBy, without } from '../stores/rows.ts'
+import { logRow, timelineKey } from '../stores/timeline-key.ts'
 import { LOOKUPS_MAX, type Together, weightOfChange, weightOfLog } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
 import { repeatedOrHalved } from './overtaken.ts'
-import { columns, piece, type Query } from './sql.ts'
+import { arrays, columns, piece, type Query } from './sql.ts'
 
 /** One row of `recall`. Its part of the answer is `part`. */
 type RecallRow = { readonly number: number } & (
@@ -51,12 +51,14 @@ const ASSUMED = columns('assumed', 'number int, tenant_id, kind, hash, prospect_
 const LOG = columns('log', COLUMNS.prospect_logs)
 /** A log, and what only its events show. */
 const SENT_LOG = columns('log', { number: 'int', ...COLUMNS.prospect_logs, api_key_id: 'text', hops: 'int' })
-const PLAIN_LOG = columns('log', {
-  ...COLUMNS.prospect_logs,
-  api_key_id: 'text',
-  hops: 'int',
-  unchanged_since: 'timestamptz',
-})
+/** The columns of a plain log that differ from log to log. */
+const PLAIN_COLUMNS = without(COLUMNS.prospect_logs, 'tenant_id')
+const PLAIN_LOG = arrays('log', { ...PLAIN_COLUMNS, sender: 'int', unchanged_since: 'timestamptz' })
+const PLAIN = columns('log', without(PLAIN_COLUMNS, 'created_prospect', 'occurred_at', 'key_scope'))
+/** Sent once for all logs that share them. */
+const SENDER = arrays('sender', 'number int, tenant_id, api_key_id, hops int')
+/** The columns of a plain log that its event needs. */
+const EVENT_LOG = arrays('log', 'prospect_log_id, prospect_id, created_at timestamptz, sender int')
 const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
 
 /** Columns of `recall` in rows of other parts. */
@@ -372,57 +374,103 @@ const numberedRows = <Row extends object>(
 /**
  * Saves changes that only log, each for a prospect that all of its identifiers lead to. Most activities are such: the
  * statement only checks that their prospects are unchanged since they were recalled, and has no parts that write prospects
- * or identifiers. Without `is true` the planner may join all logs with those that were stored.
+ * or identifiers. What it needs to know of a tenant, it looks up once for each sender. Without an enabled endpoint it skips
+ * the events.
  */
 const recordPlainLogs = async (
   query: Query,
   { announce, everyEvent }: Outbox,
   plainLogs: readonly PlainLog[],
 ): Promise<Recorded[]> => {
-  const logs = plainLogs.map(({ log, unchangedSince }) => sentLog(log, unchangedSince))
-  const rows = await announce(
-    query()<Events & { readonly id: string }>`
-      with log as (
-        select * from ${PLAIN_LOG.from(logs)}
+  const { logs, senders } = bySender(plainLogs)
+  const [row] = await announce(
+    query()<Events & { readonly stored: number; readonly storedIds: string | null }>`
+      with sender as materialized (
+        select sender.*,
+          (select t.closed_to from counted_tenants t where t.tenant_id = sender.tenant_id limit 1) as closed_to,
+          ${everyEvent} or (
+            select true from webhook_endpoints w
+            where w.tenant_id = sender.tenant_id and w.status = 'enabled' limit 1
+          ) is true as has_events
+        from ${SENDER.from(senders)}
+      ),
+      -- Arrays by the number of the sender, because a join would compare each log with each sender.
+      senders as materialized (
+        select array_agg(tenant_id order by number) as tenant_ids,
+          array_agg(api_key_id order by number) as api_key_ids,
+          array_agg(hops order by number) as hops,
+          array_agg(coalesce(closed_to, '') order by number) as closed_to,
+          array_agg(has_events order by number) as have_events,
+          bool_or(has_events) as any_has_events
+        from sender
       ),
       -- A log whose key another one has taken is not stored, and so is overtaken.
       logged as (
-        insert into prospect_logs (${LOG.names})
-        select ${LOG.values} from log
-        where log.unchanged_since = (
-          select p.updated_at from prospects p
-          where p.tenant_id = log.tenant_id and p.prospect_id = log.prospect_id
-            and p.erased_at is null and p.merged_into is null limit 1
-        ) and log.prospect_log_id > coalesce((
-          select t.closed_to from counted_tenants t where t.tenant_id = log.tenant_id limit 1
-        ), '')
-        order by log.tenant_id, log.source, log.idempotency_key, log.key_scope, log.prospect_log_id
+        insert into prospect_logs (${PLAIN.names}, tenant_id, created_prospect, occurred_at, key_scope)
+        select ${PLAIN.values}, p.tenant_id, coalesce(log.created_prospect, false),
+          coalesce(log.occurred_at, log.created_at), coalesce(log.key_scope, '')
+        from ${PLAIN_LOG.from(logs)}
+          join prospects p on p.tenant_id = (select tenant_ids from senders)[log.sender]
+            and p.prospect_id = log.prospect_id
+        where p.updated_at = log.unchanged_since and p.erased_at is null and p.merged_into is null
+          and log.prospect_log_id > (select closed_to from senders)[log.sender]
         on conflict (tenant_id, source, idempotency_key, key_scope) where idempotency_key is not null do nothing
         returning prospect_log_id
       ),
       -- Each stored log has one event, if its tenant uses events.
       new_events as (
         insert into events (${EVENT.names})
-        select log.tenant_id, 'event' || right(log.prospect_log_id, 27), null, 'prospect_log.created',
-          json_strip_nulls(json_build_object(
-            'prospectId', log.prospect_id, 'prospectLogId', log.prospect_log_id, 'hops', log.hops)),
-          log.api_key_id, log.created_at
-        from log
-        where (log.prospect_log_id in (select prospect_log_id from logged)) is true and (${everyEvent} or (
-          select true from webhook_endpoints w
-          where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
-        ))
+        select (select tenant_ids from senders)[log.sender], 'event' || right(log.prospect_log_id, 27), null,
+          'prospect_log.created', json_strip_nulls(json_build_object(
+            'prospectId', log.prospect_id, 'prospectLogId', log.prospect_log_id,
+            'hops', (select hops from senders)[log.sender])),
+          (select api_key_ids from senders)[log.sender], log.created_at
+        from ${EVENT_LOG.from(logs)}
+        where (select any_has_events from senders) and (select have_events from senders)[log.sender]
+          and (log.prospect_log_id in (select prospect_log_id from logged)) is true
         returning 1
       )
-      select prospect_log_id as id, (select count(*)::int from new_events) as events from logged`,
+      select count(*)::int as stored, (select count(*)::int from new_events) as events,
+        case when count(*) < ${logs.length}::int then string_agg(prospect_log_id, ' ') end as stored_ids
+      from logged`,
   )
-  const stored = new Set(rows.map(({ id }) => id))
-  return logs.map(({ prospectLogId }) => (stored.has(prospectLogId) ? 'recorded' : 'overtaken'))
+  if (row?.stored === logs.length) return logs.map(() => 'recorded')
+  const stored = new Set(row?.storedIds?.split(' '))
+  return plainLogs.map(({ log }) => (stored.has(log.prospectLogId) ? 'recorded' : 'overtaken'))
 }
 
-const sentLog = (log: NewLog, unchangedSince: string | null = null) => ({
+/**
+ * The rows of plain logs, and their senders. Sorted by the key, so that two lists with the same keys wait for each other in the
+ * same order.
+ */
+const bySender = (plainLogs: readonly PlainLog[]) => {
+  const numbers = new Map<string, number>()
+  const senders: object[] = []
+  const logs = plainLogs.map(({ log, unchangedSince }) => {
+    const { tenantId, apiKeyId = null, hops = null } = log
+    const key = `${tenantId} ${apiKeyId} ${hops}`
+    let sender = numbers.get(key)
+    if (sender === undefined) {
+      sender = senders.length + 1
+      numbers.set(key, sender)
+      senders.push({ number: sender, tenantId, apiKeyId, hops: hops || null })
+    }
+    // Null stands for the usual value, because a column of nulls takes no time.
+    const createdProspect = log.createdProspect || null
+    const occurredAt = log.occurredAt === log.createdAt ? null : log.occurredAt
+    const keyScope = log.keyScope || null
+    const timeline = timelineKey(log.prospectId, log.occurredAt)
+    return { ...log, timelineKey: timeline, createdProspect, occurredAt, keyScope, sender, unchangedSince }
+  })
+  const withKey = logs.filter(({ idempotencyKey }) => idempotencyKey !== null)
+  if (withKey.length === 0) return { senders, logs }
+  const withoutKey = logs.filter(({ idempotencyKey }) => idempotencyKey === null)
+  const sorted = sortedBy(withKey, 'tenantId', 'source', 'idempotencyKey', 'keyScope')
+  return { senders, logs: sorted.concat(withoutKey) }
+}
+
+const sentLog = (log: NewLog) => ({
   ...logRow(log),
   apiKeyId: log.apiKeyId ?? null,
   hops: log.hops || null,
-  unchangedSince,
 })

@@ -86,8 +86,8 @@ const JSON_ESCAPES_MORE = /[^ -\ud7ff\ue000-\uffff]/
  * `page_id`.
  *
  * Rows are one parameter, a JSON text, so that a statement has the same text for any number of them and is prepared once.
- * For 32 activities this takes two thirds of the time of an array per column, and half of that of `values`; for one
- * activity it takes as long.
+ * For 32 activities this takes half the time of `values`; for one activity it takes as long. `arrays` take less for lists that
+ * are often long.
  */
 export const columns = (alias: string, list: Columns | string) => {
   const types = Object.entries(typeof list === 'string' ? columnsOf(list) : list)
@@ -119,3 +119,32 @@ export const columns = (alias: string, list: Columns | string) => {
     from: (rows: readonly object[]): Piece => ({ texts, values: [JSON.stringify(rows.map(recordOf))] }),
   }
 }
+
+/**
+ * A list that a statement brings along, as one array for each column: for a hundred logs this takes PostgreSQL half the time of
+ * the JSON of `columns`, and as long for one. A column that is null in all rows is an empty array, which costs nothing.
+ */
+export const arrays = (alias: string, list: Columns | string) => {
+  const types = Object.entries(typeof list === 'string' ? columnsOf(list) : list)
+  const members = types.map(([name]) => camelCase(name))
+  const between = types.map(([, type], i) => `::text::${type}[]${types[i + 1] ? ', ' : ''}`)
+  const names = types.map(([name]) => name).join(', ')
+  const texts = ['unnest(', ...between.slice(0, -1), `${between.at(-1)}) as ${alias} (${names})`]
+  return {
+    from: (rows: readonly object[]): Piece => ({
+      texts,
+      values: members.map((member) => arrayOf(rows, member)),
+    }),
+  }
+}
+
+/** The values of a member as `textArray` writes them, several times faster. */
+const arrayOf = (rows: readonly object[], member: string): string => {
+  const values = rows.map((row) => memberOf(row, member))
+  if (values.every((value) => value === null)) return '{}'
+  const json = JSON.stringify(values)
+  return ESCAPE_OF_JSON.test(json) ? textArray(values.map(asText)) : `{${json.slice(1, -1)}}`
+}
+const asText = (value: ReturnType<typeof memberOf>) => (typeof value === 'boolean' ? String(value) : value)
+/** An escape that arrays do not have, such as `\n`. */
+const ESCAPE_OF_JSON = /(?<!\\)(?:\\\\)*\\[^"\\]/
