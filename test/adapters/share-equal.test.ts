@@ -36,3 +36,22 @@ t.test('all callers who share a read get its refusal', async (t) => {
   t.equal(first.kind, 'unavailable')
   t.strictSame(first, second)
 })
+
+t.test('while reads come one at a time, each begins before the tick ends', async (t) => {
+  let begun = 0
+  const find = shareEqual(async (_: { readonly tenantId: string }) => ++begun)
+  await find({ tenantId })
+  const second = find({ tenantId })
+  await Promise.resolve()
+  t.equal(begun, 2)
+  t.equal(await second, 2)
+  t.strictSame(
+    await Promise.all([find({ tenantId }), find({ tenantId })]),
+    [3, 3],
+    'equal ones of one run share',
+  )
+  const last = find({ tenantId })
+  await Promise.resolve()
+  t.equal(begun, 3, 'after several, a read waits for others of its tick')
+  t.equal(await last, 4)
+})

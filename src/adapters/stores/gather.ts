@@ -19,8 +19,8 @@ export type GatherObserver = {
 /**
  * Turns single calls that arrive together into lists, and returns to each caller the answer to its call.
  *
- * A list starts in the turn of the event loop in which its first call arrived, so a single caller never waits. While as
- * many lists are in flight as allowed, the next one grows.
+ * A list starts at the end of the tick of the event loop in which its first call arrived. While as many lists are in flight
+ * as allowed, the next one grows. While calls come one at a time, each starts at once.
  * Callers read their own writes, even in a shared answer: the list starts after the call.
  */
 export const gather = <Input, Answer>(
@@ -31,6 +31,7 @@ export const gather = <Input, Answer>(
   const { listsInFlightMax, observer } = options
   const pending = createPendingCalls(options, rules)
   let listsInFlight = 0
+  let callsInLastList = 0
   let isStartScheduled = false
   // A list that no call has started must not run in the context of a caller, such as the trace of its request.
   const outsideCalls = AsyncLocalStorage.snapshot()
@@ -53,13 +54,14 @@ export const gather = <Input, Answer>(
   const runList = halving(run, settle)
 
   const startList = (list: readonly Member<Input, Answer>[]): void => {
+    callsInLastList = list.reduce((calls, { callers }) => calls + callers, 0)
     observer?.list(list.length)
-    observer?.queued(-list.reduce((calls, { callers }) => calls + callers, 0))
+    observer?.queued(-callsInLastList)
     listsInFlight++
     const end = () => {
       listsInFlight--
       pending.release(list)
-      outsideCalls(scheduleStart)
+      outsideCalls(scheduleStart, setImmediate)
     }
     void runList(list).then(end, (error) => {
       for (const { reject } of list) reject(error)
@@ -80,16 +82,17 @@ export const gather = <Input, Answer>(
     }
   }
 
-  const scheduleStart = (): void => {
+  const scheduleStart = (schedule: (start: () => void) => void): void => {
     if (isStartScheduled || pending.isEmpty() || listsInFlight >= listsInFlightMax) return
     isStartScheduled = true
-    setImmediate(startLists)
+    schedule(startLists)
   }
 
   return (input) => {
+    const isAlone = callsInLastList === 1 && listsInFlight === 0
     const answer = pending.add(input)
     observer?.queued(1)
-    scheduleStart()
+    scheduleStart(isAlone ? queueMicrotask : setImmediate)
     return answer
   }
 }

@@ -54,6 +54,23 @@ t.test('a caller alone waits for nobody', async (t) => {
   t.equal(await answer, 'A')
 })
 
+t.test('while calls come one at a time, each starts before the tick ends', async (t) => {
+  const { call, lists } = setUp()
+  await call('a')
+  await settled()
+  const answer = call('b')
+  await Promise.resolve()
+  t.strictSame(lists, [['a'], ['b']])
+  await answer
+  await settled()
+  t.strictSame(await Promise.all(['c', 'd'].map(call)), ['C', 'D'])
+  t.strictSame(lists.slice(2), [['c', 'd']], 'calls of one run still share a list')
+  const later = call('e')
+  await Promise.resolve()
+  t.equal(lists.length, 3, 'after a list of several, a call waits for others of its tick')
+  t.equal(await later, 'E')
+})
+
 t.test('lists that may start together share what waits, unless it is little', async (t) => {
   const { run } = heldRun()
   const little = setUp(run, { listsInFlightMax: 2, unsharedMax: 3 })

@@ -126,7 +126,7 @@ t.test('a key that is known waits for no guess, and guesses do not displace it',
   await find('a')
   const guesses = Array.from({ length: 1_000 }, (_, i) => find(`missing ${i}`))
   await find('a')
-  t.equal(asked.length, 1)
+  t.equal(asked.filter((id) => id === 'a').length, 1)
   forget()
   t.equal((await find('a'))?.keyHash, 'a')
   t.strictSame(asked.indexOf('a', 1), 2, 'looked up beside the first of the guesses')
