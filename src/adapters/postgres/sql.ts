@@ -27,40 +27,72 @@ export const queryOver =
   (ask: Ask): Query =>
   (tenantId = null) =>
   <Row extends object>(texts: readonly string[], ...values: readonly Value[]) => {
-    const statement = [texts[0] ?? '']
+    const statement = { texts, values }
     const parameters: Parameter[] = []
-    appendPiece({ texts, values }, statement, parameters)
-    return ask((sql) => sql<Row[]>(template(statement), ...parameters), tenantId)
+    const place = placeAfter(statement, PLACES, parameters)
+    place.template ??= templateOf(statement)
+    const { template } = place
+    return ask((sql) => sql<Row[]>(template, ...parameters), tenantId)
   }
+
+/**
+ * Where a template is kept: found by the texts of the statement and of its pieces, each the same object at each call, and by
+ * the parameters between them. To join the texts at each call would take longer than all else here.
+ */
+type Place = {
+  readonly after: WeakMap<object, Place>
+  template: TemplateStringsArray | undefined
+}
+const newPlace = (): Place => ({ after: new WeakMap(), template: undefined })
+const PLACES = newPlace()
+const PARAMETER = {}
+
+const isPiece = (value: Value): value is Piece => typeof value === 'object' && value !== null
+
+/** The place after a piece. Adds the parameters of the piece. */
+const placeAfter = ({ texts, values }: Piece, before: Place, parameters: Parameter[]): Place => {
+  let place = nextPlace(before, texts)
+  for (const value of values) {
+    if (isPiece(value)) place = placeAfter(value, place, parameters)
+    else {
+      parameters.push(value)
+      place = nextPlace(place, PARAMETER)
+    }
+  }
+  return place
+}
+const nextPlace = ({ after }: Place, step: object): Place => {
+  const known = after.get(step)
+  if (known !== undefined) return known
+  const place = newPlace()
+  after.set(step, place)
+  return place
+}
+
+/** The driver caches what it knows about a template by identity. Statements have fixed texts, so there are few. */
+const templates = new Map<string, TemplateStringsArray>()
+const templateOf = (statement: Piece): TemplateStringsArray => {
+  const texts = ['']
+  appendTexts(statement, texts)
+  const key = texts.join('\0')
+  const template = templates.get(key) ?? Object.assign([...texts], { raw: texts })
+  templates.set(key, template)
+  return template
+}
 
 /**
  * Adds a piece to a template that has only parameters left. The driver makes a promise of each nested template, which with
  * five of them takes a third more of Node's time for a statement.
  */
-const appendPiece = ({ texts, values }: Piece, statement: string[], parameters: Parameter[]): void => {
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i] as Value
+const appendTexts = ({ texts, values }: Piece, template: string[]): void => {
+  template[template.length - 1] += texts[0] ?? ''
+  for (const [i, value] of values.entries()) {
     const nextText = texts[i + 1] ?? ''
-    if (typeof value === 'object' && value !== null) {
-      statement[statement.length - 1] += value.texts[0] ?? ''
-      appendPiece(value, statement, parameters)
-      statement[statement.length - 1] += nextText
-    } else {
-      parameters.push(value)
-      statement.push(nextText)
-    }
+    if (isPiece(value)) {
+      appendTexts(value, template)
+      template[template.length - 1] += nextText
+    } else template.push(nextText)
   }
-}
-
-/** The driver caches what it knows about a template by identity. Statements have fixed texts, so there are few. */
-const templates = new Map<string, TemplateStringsArray>()
-const template = (texts: readonly string[]): TemplateStringsArray => {
-  const key = texts.join('\0')
-  const known = templates.get(key)
-  if (known !== undefined) return known
-  const newTemplate = Object.assign([...texts], { raw: texts })
-  templates.set(key, newTemplate)
-  return newTemplate
 }
 
 /** A list as PostgreSQL writes an array: `{"a","b",NULL}`. The driver takes 50 % longer and first queries the types. */
