@@ -22,6 +22,7 @@ import {
 } from './rows.ts'
 
 type Write = (events: readonly NewEvent[]) => Promise<unknown>
+type Known = ReturnType<typeof someProspect>
 type PrepareWrite = (store: Store, tenant: SomeTenant) => Promise<Write>
 
 /** A write of each verb that saves all or nothing. The second time it is overtaken. */
@@ -119,6 +120,39 @@ for (const [verb, prepareWrite] of Object.entries(WRITES))
 
 export const eventWrites = section('event writes', () => ({}), {
   ...testsOfWrites,
+
+  'a plain log has an event while its tenant uses events, and each log is stored once': async ({
+    store,
+    kept,
+  }) => {
+    const user = await outboxOf(store)
+    const nonUser = await outboxOf(store)
+    const [ours, theirs] = [user, nonUser].map(({ tenantId }) => someProspect(tenantId)) as [Known, Known]
+    await recordAll(store.activities, [ours, theirs])
+    const record = (log: NewLog, prospect: Known) => store.activities.record(logChangeOf(prospect, log))
+    const log = async (prospect: Known) => {
+      const fields = someLog(prospect)
+      equal(await record(fields, prospect), 'recorded')
+      return fields.prospectLogId
+    }
+    const stored = [await log(ours), await log(theirs)]
+    const endpoint = await user.addEndpoint()
+    const withEvents = [await log(ours), ...(await Promise.all([log(ours), log(ours)]))]
+    stored.push(await log(theirs))
+    await user.changeEndpoint(endpoint, { status: 'disabled' })
+    stored.push(await log(ours))
+    await user.changeEndpoint(endpoint, { status: 'enabled' })
+    withEvents.push(...(await Promise.all([log(ours), log(theirs).then(() => log(ours))])))
+    await user.number()
+    const logged = (await user.read()).map(({ ids }) => ids.prospectLogId)
+    same(logged.toSorted(), withEvents.toSorted())
+    equal(await nonUser.number(), 0)
+    const { logs } = await kept()
+    equal(logs.length, stored.length + withEvents.length + 1)
+    equal(new Set(logs.map(({ prospectLogId }) => prospectLogId)).size, logs.length)
+    const late = someLog(ours)
+    same(await store.activities.record(logChangeOf(ours, late, { unchangedSince: at(-1) })), 'overtaken')
+  },
 
   'the events of concurrent changes are saved only for tenants that use events': async ({ store }) => {
     const firstUser = await outboxOf(store)

@@ -29,7 +29,7 @@ type RecallRow = { readonly number: number } & (
 )
 
 /** A log to record for a prospect that must be unchanged since this time. */
-type PlainLog = { readonly log: NewLog; readonly unchangedSince: string }
+export type PlainLog = { readonly log: NewLog; readonly unchangedSince: string }
 
 const BY_ID = columns('lookup', 'number int, tenant_id, prospect_id')
 const BY_IDENTIFIER = columns('lookup', 'number int, tenant_id, kind, hash, domain_hash')
@@ -129,7 +129,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
 }
 
 /** What a change saves if that is only a log. */
-const plainLogIn = ({ change, events }: Recording): PlainLog | null => {
+export const plainLogIn = ({ change, events }: Recording): PlainLog | null => {
   const { log, prospect, unchangedSince, assumed } = change
   const isPlain = prospect.updatedAt === unchangedSince && assumed.length === 0 && events.length === 0
   return isPlain && log !== null ? { log, unchangedSince } : null

@@ -25,6 +25,7 @@ import { postgresProspectConflicts } from './prospect-conflicts.ts'
 import { postgresProspectCounts } from './prospect-counts.ts'
 import { postgresProspectLogs } from './prospect-logs.ts'
 import { postgresProspects } from './prospects.ts'
+import { storingQuietLogs } from './quiet-logs.ts'
 import { postgresSchedules } from './schedules.ts'
 import { postgresSearchIndex } from './search-index.ts'
 import { postgresSignals } from './signals.ts'
@@ -89,8 +90,9 @@ export const portsOver = (
   const refuseNoWrites = refuserOfNoWrites(ask)
   const prospectsChanged = () => notify('prospects')
   const keysChanged = () => notify('keys')
+  const activities = postgresActivities(query, outbox, together)
   return {
-    activities: postgresActivities(query, outbox, together),
+    activities: everyEvent ? activities : storingQuietLogs(activities, query, together),
     prospects: postgresProspects(query, outbox, together),
     merges: postgresMerges(query, outbox, prospectsChanged),
     placeholders: postgresPlaceholders(query),
