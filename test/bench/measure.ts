@@ -88,7 +88,7 @@ const measured = async (contestant: Contestant, one: Case, force: Force): Promis
   }
 }
 
-const rotated = <One>(all: readonly One[], by: number): One[] => {
+export const rotated = <One>(all: readonly One[], by: number): One[] => {
   const first = by % all.length
   return [...all.slice(first), ...all.slice(0, first)]
 }
