@@ -103,8 +103,7 @@ export const columns = (alias: string, list: Columns | string) => {
     from,
     /** For look-ups by a whole key. */
     fromShortest,
-    into: (rows: readonly object[]) => sql`(${sql([names])}) select * from ${fromShortest(rows)}`,
-    /** `values` for any number of rows: Citus sends only these to the right machine without a two-phase commit. */
+    /** The text after `insert into` and a table. */
     values: (rows: readonly object[]) => listed(`(${names}) values `, rows, ''),
   }
 }
