@@ -299,13 +299,15 @@ t.test('what is typed while the search is still being loaded is not lost', { ski
   const { browser, server, apiKey, log } = await consoleWindow.scene()
   await log({ email: 'early@example.com', name: 'Early' })
   const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey })
-  const loaded = holdAnswers(page, /finder\.js$/)
+  const released = Promise.withResolvers<void>()
+  await page.route(/finder\.js$/, async (route) => {
+    await released.promise
+    await route.continue()
+  })
 
   await page.keyboard.press('/')
-  await page.keyboard.type('earl')
-  await page.keyboard.press('y')
-  await loaded.isHeld()
-  await loaded.release()
+  await page.keyboard.type('early')
+  released.resolve()
 
   await page.getByRole('option', { name: 'early@example.com' }).waitFor()
   t.equal(await page.locator('dialog input').inputValue(), 'early')
