@@ -1,3 +1,4 @@
+import { isConnectionFatal } from '../postgres/error-codes.ts'
 import { type Ask, type Query, queryOver } from '../postgres/sql.ts'
 
 /** Sends one statement of a transaction. Those that are not waited for are sent at once, one after another. */
@@ -26,6 +27,9 @@ export const transactOver =
 /**
  * COMMIT waits for no answer: it is sent with the last statements. If one of these has failed, it takes all back. Once the
  * transaction has ended, or its connection is lost, nothing more can be sent: it would be saved by itself.
+ *
+ * If the connection is lost, the driver rejects `begin` as soon as it is closed. It must not learn of the statements that
+ * failed: it would send ROLLBACK to the closed connection, which throws where nobody catches it.
  */
 const transaction = async <Answer>(
   sql: Parameters<Parameters<Ask>[0]>[0],
@@ -33,6 +37,7 @@ const transaction = async <Answer>(
 ) => {
   const sent: Promise<unknown>[] = []
   let hasEnded = false
+  let isLost = false
   try {
     const result = await sql.begin(async (connection) => {
       const query = queryOver((statement) => statement(connection as unknown as typeof sql).execute())()
@@ -40,11 +45,18 @@ const transaction = async <Answer>(
         if (hasEnded) throw new Error('The transaction has ended.')
         const asked = query(...statement)
         // Whoever awaits it, or the end of the transaction, learns of its error.
-        asked.catch(() => {})
+        asked.catch((error) => {
+          isLost ||= isConnectionFatal(error)
+        })
         sent.push(asked)
         return asked as never
       }
-      return [{ answer: await run(send) }]
+      try {
+        return [{ answer: await run(send) }]
+      } catch (error) {
+        if (isLost) await untilClosed()
+        throw error
+      }
     })
     await Promise.all(sent)
     return result
@@ -52,3 +64,5 @@ const transaction = async <Answer>(
     hasEnded = true
   }
 }
+
+const untilClosed = () => new Promise<never>(() => {})
