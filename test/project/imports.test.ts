@@ -128,7 +128,7 @@ t.test(
   async (t) => {
     t.strictSame(
       files.filter(({ text }) => text.includes('sql.begin')).map(({ file }) => file),
-      ['src/adapters/citus/transaction.ts'],
+      ['adapters/citus/transaction.ts'],
     )
   },
 )

@@ -26,7 +26,7 @@ export const logBatch: Run<unknown, Batch> = async ({ logProspectActivities }, r
     ...batch,
     prepare: (item) => {
       const activity = parseActivity(batch.textOf(item), takeValue(item))
-      return Object.assign(activity, modeOf(activity, scopes), { tenantId, apiKeyId })
+      return Object.assign(activity, { attributesMode: modeOf(activity, scopes), tenantId, apiKeyId })
     },
   })
   const result = resultOf(answers, refusalOf, ({ value, replayed }): AcceptedLog => {
@@ -48,7 +48,7 @@ export const createBatch: Run<unknown, Batch> = async ({ createProspects }, requ
     ...batch,
     prepare: (item) => {
       const prospect = parseProspect(batch.textOf(item), takeValue(item))
-      return Object.assign(prospect, modeOf(prospect, scopes), { tenantId, apiKeyId })
+      return Object.assign(prospect, { attributesMode: modeOf(prospect, scopes), tenantId, apiKeyId })
     },
   })
   const result = resultOf(answers, refusalOf, ({ value, created }): AcceptedProspect => {

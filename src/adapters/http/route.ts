@@ -110,7 +110,8 @@ const addSpecialInputs = (
     input['idempotencyKey'] = sameKey(input['idempotencyKey'], idempotencyKey)
   if ('ifRevision' in takes) input['ifRevision'] = ifRevision
   if (publishedOnly) input['publishedOnly'] = true
-  if ('attributesMode' in takes) Object.assign(input, modeOf(input, scopes))
+  if (input['attributes'] !== undefined && 'attributesMode' in takes)
+    input['attributesMode'] = modeOf(input, scopes)
   if ('signal' in takes && input['wait']) {
     const { untilEnd, withoutSlot } = steps()
     input['signal'] = untilEnd?.()
@@ -122,8 +123,8 @@ const addSpecialInputs = (
 export const modeOf = (
   { attributes }: { readonly attributes?: unknown },
   scopes: readonly Scope[],
-): { readonly attributesMode: 'overwrite' } | null =>
-  attributes !== undefined && scopes.includes(OVERWRITE_SCOPE) ? { attributesMode: 'overwrite' } : null
+): 'overwrite' | undefined =>
+  attributes !== undefined && scopes.includes(OVERWRITE_SCOPE) ? 'overwrite' : undefined
 
 /** `pageId` in a path is `page_id`. */
 const nameInPath = (id: string): string => id.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -65,17 +65,15 @@ const effectOf = ({ activity, person }: IdentifiedActivity): Effect => {
   if (prospectId !== undefined) identifiers.push(`id ${prospectId}`)
   return {
     identifiers,
-    ...fillsOf(activity),
+    fills: fillsOf(activity),
+    overwrites: overwritesAny(activity),
     idempotencyKey: idempotencyKey === undefined ? undefined : `${source}\0${idempotencyKey}\0${keyScope}`,
   }
 }
 
-/** How a person changes their prospect, besides their identifiers. */
-export const fillsOf = ({
-  name = '',
-  attributes,
-  attributesMode,
-}: Pick<NewActivity, 'name' | 'attributes' | 'attributesMode'>): Omit<Effect, 'identifiers'> =>
-  attributes === undefined
-    ? { fills: name }
-    : { fills: `${name}\0${attributes.rawJson}`, overwrites: attributesMode === 'overwrite' }
+type Fields = Pick<NewActivity, 'name' | 'attributes' | 'attributesMode'>
+/** What a person fills blanks of their prospect with. */
+export const fillsOf = ({ name = '', attributes }: Fields): string =>
+  attributes === undefined ? name : `${name}\0${attributes.rawJson}`
+export const overwritesAny = ({ attributes, attributesMode }: Fields): boolean =>
+  attributes !== undefined && attributesMode === 'overwrite'

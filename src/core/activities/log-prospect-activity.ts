@@ -174,8 +174,9 @@ const decide = (
   /** The time of the log, and its id if one was reserved. */
   createdAt: Timestamp,
   prospectLogId: string | undefined,
-  { store, newId, requireIdentity = false }: Deps,
+  deps: Deps,
 ): { readonly answer: LoggedActivity | null; readonly change: LogChange | null } => {
+  const { newId, requireIdentity = false } = deps
   const { person, known } = withoutPlaceholder(sent, recalled)
   const { lookup, matchable } = person
   if (activity.sharedId !== undefined && !isIdentified(matchable)) return { answer: null, change: null }
@@ -183,7 +184,7 @@ const decide = (
   const found = matchProspect(known, lookup.prospectId, matchable)
   const { receipt } = known
   const gained = gainsOf(person, known, found)
-  const ignored = ignoredOf(activity, gained.leftOut, keepsAttributes(activity, { store }))
+  const ignored = ignoredOf(activity, gained.leftOut, deps)
   if (receipt !== null && !isExpired(activity, receipt, createdAt)) {
     const { prospectLogId } = receipt
     const value = receiptOf(receipt, ignored)
@@ -218,12 +219,14 @@ const keepsAttributes = ({ isShared }: NewActivity, { store }: Pick<Deps, 'store
 
 /** What a receipt names as not stored. */
 const ignoredOf = (
-  { ignored = [], attributes }: NewActivity,
+  activity: NewActivity,
   leftOut: readonly string[],
-  isKept: boolean,
-): readonly string[] => {
-  if (attributes === undefined || (isKept && leftOut.length === 0)) return ignored
-  return [...ignored, ...(isKept ? ignoredAttributes(leftOut) : ['attributes'])].slice(0, NAMED_MAX)
+  deps: Pick<Deps, 'store'>,
+): readonly string[] | undefined => {
+  if (activity.attributes === undefined) return activity.ignored
+  const { ignored = [] } = activity
+  const others = keepsAttributes(activity, deps) ? ignoredAttributes(leftOut) : ['attributes']
+  return others.length === 0 ? activity.ignored : [...ignored, ...others].slice(0, NAMED_MAX)
 }
 
 /** Whether an activity names a person, and another one than the log that has its key. */

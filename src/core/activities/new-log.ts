@@ -107,12 +107,12 @@ export const requirePlausibleTime = ({ occurredAt }: NewActivity, now: Timestamp
 
 /** The fields of a log that a receipt shows, new or recalled. */
 export type Logged = Pick<NewLog, Exclude<keyof ProspectLogReceipt, 'ignored'>>
-export const receiptOf = (log: Logged, ignored: readonly string[]): ProspectLogReceipt => ({
+export const receiptOf = (log: Logged, ignored: readonly string[] | undefined): ProspectLogReceipt => ({
   prospectId: log.prospectId,
   prospectLogId: log.prospectLogId,
   createdAt: log.createdAt,
   createdProspect: log.createdProspect,
   source: log.source,
   type: log.type,
-  ...(ignored.length > 0 && { ignored: [...ignored] }),
+  ...(ignored && { ignored: [...ignored] }),
 })

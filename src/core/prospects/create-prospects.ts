@@ -1,4 +1,4 @@
-import { fillsOf } from '../activities/log-prospect-activities.ts'
+import { fillsOf, overwritesAny } from '../activities/log-prospect-activities.ts'
 import { eachAlone } from '../engine/decide-and-save.ts'
 import type { Effect } from '../engine/prospects-in-waves.ts'
 import { type Batch, runInWaves } from '../engine/run-in-waves.ts'
@@ -25,5 +25,6 @@ export const createProspects = (deps: Needs<'activities' | 'prospects'>) => {
 
 const effectOf = (prospect: ProspectCreation): Effect => ({
   identifiers: identifierTexts(normalizedTexts(prospect)),
-  ...fillsOf(prospect),
+  fills: fillsOf(prospect),
+  overwrites: overwritesAny(prospect),
 })
