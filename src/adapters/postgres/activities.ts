@@ -1,6 +1,6 @@
 import { sha256 } from '../../core/engine/keys.ts'
 import { memoized } from '../../core/engine/memoized.ts'
-import { asOutcome, type Outcome } from '../../core/engine/outcome.ts'
+import { settledEach } from '../../core/engine/outcome.ts'
 import type {
   Activities,
   ActivityLookup,
@@ -117,12 +117,12 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
       })
       const [ofPlain, ofOthers] = await Promise.all([
         plainLogs.length === 0 ? [] : recordPlainBatch(plainLogs),
-        Promise.all(others.map((recording) => recordChange(recording).catch(asOutcome))),
+        settledEach(others.map(recordChange)),
       ])
       if (others.length === 0) return ofPlain
       const outcomes = { plain: ofPlain.values(), others: ofOthers.values() }
       return isPlain.map(
-        (plain) => (plain ? outcomes.plain : outcomes.others).next().value as Outcome<Recorded>,
+        (plain) => (plain ? outcomes.plain : outcomes.others).next().value as Recorded | Error,
       )
     },
   }

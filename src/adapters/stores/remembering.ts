@@ -1,4 +1,3 @@
-import type { Outcome } from '../../core/engine/outcome.ts'
 import type {
   Activities,
   ActivityChange,
@@ -37,7 +36,7 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
     return prospect
   }
 
-  const note = (change: ActivityChange, outcome: Outcome<Recorded> | undefined): void => {
+  const note = (change: ActivityChange, outcome: Recorded | Error | undefined): void => {
     const { lookup, prospect } = change
     if (outcome === 'overtaken') {
       recent.delete(lookup)

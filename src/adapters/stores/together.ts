@@ -1,5 +1,5 @@
 import { isUnavailable } from '../../core/engine/failures.ts'
-import { asOutcome, type Outcome } from '../../core/engine/outcome.ts'
+import { type Outcome, settledEach } from '../../core/engine/outcome.ts'
 import type { ActivityChange, NewLog } from '../../core/ports/activities.ts'
 import type { NewPageRow } from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
@@ -61,7 +61,7 @@ export type Together = {
     verb: string,
     recordAll: (changes: readonly Change[]) => Promise<readonly Recorded[]>,
     options: WriteListsOptions<Change>,
-  ) => (changes: readonly Change[]) => Promise<readonly Outcome<Recorded>[]>
+  ) => (changes: readonly Change[]) => Promise<readonly (Recorded | Error)[]>
 }
 
 type Settings = {
@@ -137,7 +137,7 @@ export const createTogether = ({ listsInFlightMax, observerOf = () => undefined 
         return await recordLists(changes)
       } catch (error) {
         if (isUnavailable(error)) return changes.map(() => error)
-        return Promise.all(changes.map((change) => recordAlone(change).catch(asOutcome)))
+        return settledEach(changes.map(recordAlone))
       }
     }
   },

@@ -3,7 +3,7 @@ import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { decideAndSave, decideAndSaveEach, eachAlone, type StepsOfEach } from '../engine/decide-and-save.ts'
 import { prospectNotFound } from '../engine/failures.ts'
 import { requireSame } from '../engine/keys.ts'
-import { asOutcome } from '../engine/outcome.ts'
+import { asOutcome, settledEach } from '../engine/outcome.ts'
 import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
@@ -137,7 +137,7 @@ const decideNow = ({ activity, person }: IdentifiedActivity, known: Known, deps:
 /** A small store saves each alone. */
 const recordTogether = (activities: Store['activities'], recordings: readonly Recording[]) =>
   activities.recordEach?.(recordings) ??
-  Promise.all(recordings.map(({ change, events }) => activities.record(change, events).catch(asOutcome)))
+  settledEach(recordings.map(({ change, events }) => activities.record(change, events)))
 
 /** Whom an activity is about, and under which key it is sent. */
 export const personIn = (activity: NewActivity, isKept = true): Person => {

@@ -1,6 +1,5 @@
 import type { Recorded } from '../ports/world.ts'
 import { isUnavailable, refuse } from './failures.ts'
-import type { Outcome } from './outcome.ts'
 
 export const ATTEMPTS_MAX = 20
 
@@ -43,7 +42,7 @@ export type StepsOfEach<Input, Known, Change, Answer> = {
   readonly recall: (input: Input) => Promise<Known> | Known
   readonly decide: (input: Input, known: Known) => { readonly answer: Answer; readonly change: Change | null }
   /** Saves each change whole or not at all. */
-  readonly recordEach: (changes: readonly Change[]) => Promise<readonly Outcome<Recorded>[]>
+  readonly recordEach: (changes: readonly Change[]) => Promise<readonly (Recorded | Error)[]>
   /** `decideAndSave` for one input. */
   readonly alone: (input: Input) => Promise<Answer>
 }

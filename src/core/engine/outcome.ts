@@ -9,6 +9,10 @@ export const asOutcome = (error: unknown): DomainFailure => {
   throw error
 }
 
+/** What one of several calls ended in: its answer, or its error, which says nothing of the others. */
+export const settledEach = <Answer>(calls: readonly Promise<Answer>[]): Promise<(Answer | Error)[]> =>
+  Promise.all(calls.map((call) => call.catch((error: Error) => error)))
+
 /** Throws the first of these errors, if there is one. */
 export const throwFirst = (errors: readonly unknown[]): void => {
   if (errors.length > 0) throw errors[0]

@@ -1,6 +1,5 @@
 import type { RawJson } from '../../shapes/json.ts'
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
-import type { Outcome } from '../engine/outcome.ts'
 import type { NewEvent, Requester } from './events.ts'
 import type { AssumedIdentifier, IdentifierLookup, NewIdentifier, StoredIdentifier } from './identifiers.ts'
 import type { StoredLog } from './prospect-logs.ts'
@@ -85,5 +84,5 @@ export type Activities = {
    * `record` for the changes of a batch: each is saved whole or not at all. A store without it records each alone. Those with
    * the same prospect, identifier or key only differ in their logs.
    */
-  recordEach?(recordings: readonly Recording[]): Promise<readonly Outcome<Recorded>[]>
+  recordEach?(recordings: readonly Recording[]): Promise<readonly (Recorded | Error)[]>
 }
