@@ -258,6 +258,7 @@ const openService = async (t: Test, kind: StoreKind) => {
     for (let i = 0; i < 3 * tenants; i++) await call(newActivity({ email }))
     const events = await numberEvents(tenantId, call)
     await call(request('GET /v0/prospect_log_counts'))
+    await call(request('GET /v0/prospect_log_counts?of=page'))
     await call(request(`GET /v0/prospects?search=${tenantId}`))
     // The call is not signed, so the hook receives it without storing it.
     await call(request(`POST /hooks/${receivers.hook}`, { body: '{}' }))
