@@ -9,7 +9,17 @@ import { LOAD_TOOL } from './load.ts'
 import { median } from './measure.ts'
 
 export type Machine = Awaited<ReturnType<typeof describeMachine>>
-const RIVALS = ['fastify', 'express', 'pg', 'postgres', 'ajv', 'pino', 'autocannon']
+const RIVALS = [
+  'fastify',
+  'fastify-cli',
+  '@fastify/postgres',
+  'express',
+  'pg',
+  'postgres',
+  'ajv',
+  'pino',
+  'autocannon',
+]
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const TMPFS = 0x01021994
 

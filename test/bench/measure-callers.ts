@@ -6,7 +6,9 @@ import { CASES, type Case, type CaseName } from './cases.ts'
 import { answerSizes, type Contestant, type ServiceContestant } from './contestants/contestant.ts'
 import {
   bareContestant,
+  fastifyAppContestant,
   floorContestant,
+  launchFastifyApp,
   launchOurs,
   launchRival,
   ourContestant,
@@ -36,12 +38,14 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '12' },
     callers: { type: 'string', default: '1,64,256' },
+    rivals: { type: 'string', default: 'fastify,fastify-app,floor' },
     only: { type: 'string', default: '' },
     quick: { type: 'boolean', default: false },
   },
 })
 const rounds = values.quick ? 3 : Number(values.rounds)
 const callersOf = values.callers.split(',').map(Number)
+const rivals = values.rivals.split(',')
 const cases = CASES.filter(({ name }) => NAMES.includes(name) && name.includes(values.only))
 const tell = (line: string) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`)
 
@@ -166,11 +170,13 @@ const onPostgres = async (folder: string) => {
   const original = await database.newDatabase()
   const filled = await fillPostgres(original.url, CASES_SIZE)
   const copyFor = (name: string) => database.copyOf(original, `bench_${name}`)
-  const contestants = [
-    ourContestant('prospect-pages', launchOurs((await copyFor('ours')).url, folder), filled),
+  const ours = ourContestant('prospect-pages', launchOurs((await copyFor('ours')).url, folder), filled)
+  const others = [
     rivalContestant('fastify', launchRival('fastify', await copyFor('fastify'), folder), filled),
+    fastifyAppContestant(launchFastifyApp(await copyFor('fastify_app'), folder), filled),
     floorContestant(launchRival('floor', await copyFor('floor'), folder), filled),
   ]
+  const contestants = [ours, ...others.filter(({ name }) => rivals.includes(name))]
   const [pid = ''] = readFileSync(join(original.folder, 'data/postmaster.pid'), 'utf8').split('\n')
   const databaseCpu = () => new Map(childrenOf(Number(pid)).map((child) => [child, cpuMsOf(child)]))
   const group = { title: 'PostgreSQL', contestants, databaseCpu, checkpoint: database.checkpoint, rounds }

@@ -3,8 +3,10 @@ import { answerSizes, type Contestant } from './contestants/contestant.ts'
 import { pgbench } from './contestants/pgbench.ts'
 import {
   bareContestant,
+  fastifyAppContestant,
   floorContestant,
   type Launch,
+  launchFastifyApp,
   launchOurs,
   launchRival,
   ourContestant,
@@ -50,7 +52,7 @@ export const measureCases = async (setting: Setting): Promise<CasesFound> => {
 type Scene = {
   /** The three that are compared; they age. */
   readonly services: readonly Contestant[]
-  /** The floor of the work, the ceiling of the runtime, and the floor of the database. */
+  /** The rival that is written by the book, the floor of the work, the ceiling of the runtime, and the floor of the database. */
   readonly bounds: (cases: readonly Case[]) => Promise<Contestant[]>
   readonly footed: readonly { readonly name: string; readonly launch: Launch; readonly filled: Filled }[]
 }
@@ -66,6 +68,7 @@ const openScene = async ({ database, folder }: Setting): Promise<Scene> => {
   }
   const program = ourContestant('prospect-pages', launches['prospect-pages'], filled)
   const statements = pgbench(await database.copyOf(original, 'bench_pgbench'), filled, CASES_SIZE)
+  const app = launchFastifyApp(await database.copyOf(original, 'bench_fastify_app'), folder)
   const work = launchRival('floor', await database.copyOf(original, 'bench_floor'), folder)
   return {
     services: [
@@ -78,6 +81,7 @@ const openScene = async ({ database, folder }: Setting): Promise<Scene> => {
       const sizes = await answerSizes(program, cases, filled, ourCursor)
       await program.stop()
       return [
+        fastifyAppContestant(app, filled),
         floorContestant(work, filled),
         bareContestant(filled, sizes, folder),
         ...(statements === null ? [] : [statements]),

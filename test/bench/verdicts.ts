@@ -20,7 +20,7 @@ type Goal = {
 }
 
 const OURS = 'prospect-pages'
-const RIVALS = ['fastify', 'express']
+const RIVALS = ['fastify', 'fastify-app', 'express']
 /** For each embedded contestant the bare server that returns the same answers without doing the work. */
 export const BARE_OF: Readonly<Record<string, string>> = {
   'on sqlite': 'bare as sqlite',

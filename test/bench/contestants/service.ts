@@ -20,7 +20,7 @@ type Start = {
   readonly script: string
   readonly args?: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Its stderr goes there. */
+  /** Its output goes there. */
   readonly logPath: string
   /** Answers 200 once the service can work. */
   readonly readyPath: string
@@ -41,7 +41,7 @@ export const startService = async ({
   const began = performance.now()
   const child = startChild(process.execPath, [script, ...args], {
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', HOST: '127.0.0.1', PORT: String(port), ...env },
-    stdio: ['ignore', 'ignore', log],
+    stdio: ['ignore', log, log],
   })
   closeSync(log)
   const answered = async (path: string): Promise<number> => {

@@ -46,6 +46,19 @@ export const launchRival =
       readyPath: '/healthz',
     })
 
+/** The command that `npm start` is in a generated project. */
+const FASTIFY_CLI = pathOf('../node_modules/fastify-cli/cli.js')
+export const launchFastifyApp =
+  ({ folder: socketFolder, name: database }: Address, logFolder: string): Launch =>
+  () =>
+    startService({
+      script: FASTIFY_CLI,
+      args: ['start', '-l', 'info', '-a', '127.0.0.1', pathOf('fastify-app/app.js')],
+      env: { PGHOST: socketFolder, PGUSER: 'postgres', PGDATABASE: database },
+      logPath: join(logFolder, 'fastify-app.log'),
+      readyPath: '/healthz',
+    })
+
 export const ourContestant = (name: string, launch: Launch, filled: Filled): ServiceContestant =>
   serviceContestant({ name, launch, filled, cursorOf: ourCursor, publishes: true })
 
@@ -54,6 +67,29 @@ const RIVAL_FAILED_PART_MAX = 0.02
 
 export const rivalContestant = (name: string, launch: Launch, filled: Filled): ServiceContestant =>
   serviceContestant({ name, launch, filled, cursorOf: rivalCursor, failedPartMax: RIVAL_FAILED_PART_MAX })
+
+const APP_CASES: readonly CaseName[] = [
+  'log-known',
+  'log-new',
+  'log-key',
+  'groups',
+  'pages-first',
+  'pages-deep',
+  'page',
+  'create-one',
+  'create-many',
+]
+
+/** Has no batches. */
+export const fastifyAppContestant = (launch: Launch, filled: Filled): ServiceContestant =>
+  serviceContestant({
+    name: 'fastify-app',
+    launch,
+    filled,
+    cursorOf: rivalCursor,
+    failedPartMax: RIVAL_FAILED_PART_MAX,
+    cases: APP_CASES,
+  })
 
 const FLOOR_CASES: readonly CaseName[] = ['log-known', 'batch-100', 'batch-1000', 'page']
 
