@@ -5,7 +5,12 @@ import type { Request } from './cases.ts'
 import { run } from './children.ts'
 import { newFolder, removeFolder } from './folders.ts'
 
-export type Target = { readonly url: string; readonly apiKey: string }
+export type Target = {
+  readonly url: string
+  readonly apiKey: string
+  /** The header that carries the key; `x-api-key` by default. */
+  readonly keyHeader?: string
+}
 export type Force = { readonly callers: number; readonly seconds: number }
 export type Sample = {
   /** Answers per second. */
@@ -92,8 +97,8 @@ const NUMBER = '{n}'
 const NUMBER_LENGTH = 10
 
 /** A request as bytes, cut in two where its number goes. */
-const luaOf = ({ method, path, body }: Request, { url, apiKey }: Target): string => {
-  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${new URL(url).host}`, `x-api-key: ${apiKey}`]
+const luaOf = ({ method, path, body }: Request, { url, apiKey, keyHeader = 'x-api-key' }: Target): string => {
+  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${new URL(url).host}`, `${keyHeader}: ${apiKey}`]
   if (body === null) return `{${luaText(`${lines.join('\r\n')}\r\n\r\n`)}}`
   const [before = '', after] = body.split(NUMBER)
   const length = Buffer.byteLength(body) + (after === undefined ? 0 : NUMBER_LENGTH - NUMBER.length)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { CASES, type Case, type CaseName } from './cases.ts'
 import { answerSizes, type Contestant, type ServiceContestant } from './contestants/contestant.ts'
+import { pocketbaseContestant } from './contestants/pocketbase.ts'
 import {
   bareContestant,
   fastifyAppContestant,
@@ -38,6 +39,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '12' },
     callers: { type: 'string', default: '1,64,256' },
+    databases: { type: 'string', default: 'postgresql,sqlite' },
     rivals: { type: 'string', default: 'fastify,fastify-app,floor' },
     only: { type: 'string', default: '' },
     quick: { type: 'boolean', default: false },
@@ -185,15 +187,17 @@ const onPostgres = async (folder: string) => {
 
 /** Half as many: bare node:http differs by more than any noise. */
 const sqliteRounds = Math.ceil(rounds / 2)
-/** No rival stores in a file of its own, so it stands beside bare `node:http`, which stores nothing. */
+/** The program of PocketBase, if it is to be measured. */
+const pocketbase = process.env['POCKETBASE']
 const onSqlite = async (folder: string) => {
   const path = join(folder, 'callers.db')
   const filled = await fillSqlite(path, CASES_SIZE)
   const ours = ourContestant('prospect-pages', launchOurs(`sqlite:${path}`, folder), filled)
   const bare = bareContestant(filled, await sizesOf(ours, filled), folder)
+  const rival = pocketbase ? [await pocketbaseContestant(pocketbase, filled, CASES_SIZE, folder)] : []
   return measureGroup({
     title: 'SQLite',
-    contestants: [ours, bare],
+    contestants: [ours, ...rival, bare],
     databaseCpu: null,
     checkpoint: async () => {},
     rounds: sqliteRounds,
@@ -203,6 +207,8 @@ const onSqlite = async (folder: string) => {
 tell('installing and building')
 await prepare()
 const folder = newFolder('callers')
-console.log(`PostgreSQL, ${rounds} rounds of a second\n${table(HEAD, await onPostgres(folder), 3)}\n`)
-console.log(`SQLite, ${sqliteRounds} rounds of a second\n${table(HEAD, await onSqlite(folder), 3)}`)
+if (values.databases.includes('postgresql'))
+  console.log(`PostgreSQL, ${rounds} rounds of a second\n${table(HEAD, await onPostgres(folder), 3)}\n`)
+if (values.databases.includes('sqlite'))
+  console.log(`SQLite, ${sqliteRounds} rounds of a second\n${table(HEAD, await onSqlite(folder), 3)}`)
 process.exit()

@@ -27,6 +27,7 @@ type Parts = {
   /** The part of the requests that may fail. The report contains how many did. */
   readonly failedPartMax?: number
   readonly cases?: readonly CaseName[]
+  readonly keyHeader?: string
 }
 export type ServiceContestant = Contestant & { readonly service: () => Service }
 
@@ -40,6 +41,7 @@ export const serviceContestant = ({
   publishes = false,
   failedPartMax = 0,
   cases,
+  keyHeader = 'x-api-key',
 }: Parts): ServiceContestant => {
   let running: Service | undefined
   const service = (): Service => {
@@ -55,7 +57,7 @@ export const serviceContestant = ({
     },
     measure: async (one, force) => {
       const requests = one.requests(filled, newTag(), cursorOf).map((request) => requestAs(request, one))
-      const target = { url: service().url, apiKey: filled.apiKey }
+      const target = { url: service().url, apiKey: filled.apiKey, keyHeader }
       const before = service().cpuMs()
       const sample = await load(target, requests, force, failedPartMax)
       const after = service().cpuMs()

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startChild, stopChild } from '../children.ts'
 
-/** A service of one Node process, on a separate port. */
+/** A service of one process, on a separate port. */
 export type Service = {
   readonly url: string
   /** From the start of the process to its first answer, and to the first one that it is ready. */
@@ -17,11 +17,15 @@ export type Service = {
 }
 export type Memory = { readonly residentMib: number | null; readonly peakMib: number | null }
 type Start = {
+  /** Node by default. */
+  readonly command?: string
   readonly script: string
   readonly args?: readonly string[]
   readonly env: Readonly<Record<string, string>>
   /** Its output goes there. */
   readonly logPath: string
+  /** Answers 200 once the process listens. */
+  readonly alivePath?: string
   /** Answers 200 once the service can work. */
   readonly readyPath: string
 }
@@ -29,17 +33,19 @@ type Start = {
 const START_MS_MAX = 60_000
 
 export const startService = async ({
+  command = process.execPath,
   script,
   args = [],
   env,
   logPath,
+  alivePath = '/healthz',
   readyPath,
 }: Start): Promise<Service> => {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const log = openSync(logPath, 'w')
   const began = performance.now()
-  const child = startChild(process.execPath, [script, ...args], {
+  const child = startChild(command, [script, ...args], {
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', HOST: '127.0.0.1', PORT: String(port), ...env },
     stdio: ['ignore', log, log],
   })
@@ -54,7 +60,7 @@ export const startService = async ({
     }
     return performance.now() - began
   }
-  const startMs = await answered('/healthz')
+  const startMs = await answered(alivePath)
   const readyMs = await answered(readyPath)
   return {
     url,

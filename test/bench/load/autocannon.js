@@ -1,14 +1,21 @@
-// The same load where there is no wrk. Argument: a JSON file with url, apiKey, requests, callers and seconds.
+// The same load where there is no wrk. Argument: a JSON file with url, apiKey, keyHeader, requests, callers and seconds.
 // Its times are whole milliseconds.
 import { readFileSync } from 'node:fs'
 import autocannon from 'autocannon'
 
-const { url, apiKey, requests, callers, seconds } = JSON.parse(readFileSync(process.argv[2], 'utf8'))
+const {
+  url,
+  apiKey,
+  keyHeader = 'x-api-key',
+  requests,
+  callers,
+  seconds,
+} = JSON.parse(readFileSync(process.argv[2], 'utf8'))
 let next = 0
 let number = 0
 const setupRequest = (request) => {
   const { method, path, body } = requests[next++ % requests.length]
-  const headers = { 'x-api-key': apiKey, ...(body !== null && { 'content-type': 'application/json' }) }
+  const headers = { [keyHeader]: apiKey, ...(body !== null && { 'content-type': 'application/json' }) }
   const filled = body?.replace('{n}', () => String(++number).padStart(10, '0'))
   return { ...request, method, path, headers, body: filled }
 }
