@@ -1,4 +1,5 @@
 import { shareLoop } from './loop-share.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 
 /**
  * Equal reads that arrive in one tick of the event loop share one answer, which is made and written once. It is read after
@@ -11,8 +12,7 @@ export const shareEqual = <Query extends { readonly tenantId: string }, Answer>(
 ): ((query: Query) => Promise<Answer>) => {
   type Arrived = PromiseWithResolvers<Answer> & { readonly query: Query }
   let arrived = new Map<string, Arrived>()
-  let callsInTick = 0
-  let wasOneCall = false
+  const isAlone = oneAtATime()
   let readsInFlight = 0
 
   const start = ({ query, resolve, reject }: Arrived): void => {
@@ -31,14 +31,12 @@ export const shareEqual = <Query extends { readonly tenantId: string }, Answer>(
   const startArrived = (): void => {
     const reads = arrived
     arrived = new Map()
-    wasOneCall = callsInTick === 1
-    callsInTick = 0
     for (const arrivedRead of reads.values()) start(arrivedRead)
   }
 
   return (query) => {
-    const schedule = wasOneCall && readsInFlight === 0 ? queueMicrotask : setImmediate
-    if (callsInTick++ === 0) schedule(startArrived)
+    const schedule = isAlone() && readsInFlight === 0 ? queueMicrotask : setImmediate
+    if (arrived.size === 0) schedule(startArrived)
     const key = keyOf(query)
     const shared = arrived.get(key) ?? { ...Promise.withResolvers<Answer>(), query }
     arrived.set(key, shared)

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { DomainFailure } from '../../core/engine/failures.ts'
 import type { Outcome } from '../../core/engine/outcome.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 import type { ClaimRules } from './claims.ts'
 import { halving, type Run } from './halving.ts'
 import { createPendingCalls, type ListOptions, type Member } from './pending-calls.ts'
@@ -31,7 +32,7 @@ export const gather = <Input, Answer>(
   const { listsInFlightMax, observer } = options
   const pending = createPendingCalls(options, rules)
   let listsInFlight = 0
-  let callsInLastList = 0
+  const isAlone = oneAtATime()
   let isStartScheduled = false
   // A list that no call has started must not run in the context of a caller, such as the trace of its request.
   const outsideCalls = AsyncLocalStorage.snapshot()
@@ -54,9 +55,8 @@ export const gather = <Input, Answer>(
   const runList = halving(run, settle)
 
   const startList = (list: readonly Member<Input, Answer>[]): void => {
-    callsInLastList = list.reduce((calls, { callers }) => calls + callers, 0)
     observer?.list(list.length)
-    observer?.queued(-callsInLastList)
+    observer?.queued(-list.reduce((calls, { callers }) => calls + callers, 0))
     listsInFlight++
     const end = () => {
       listsInFlight--
@@ -89,10 +89,10 @@ export const gather = <Input, Answer>(
   }
 
   return (input) => {
-    const isAlone = callsInLastList === 1 && listsInFlight === 0
+    const startsAtOnce = isAlone() && listsInFlight === 0
     const answer = pending.add(input)
     observer?.queued(1)
-    scheduleStart(isAlone ? queueMicrotask : setImmediate)
+    scheduleStart(startsAtOnce ? queueMicrotask : setImmediate)
     return answer
   }
 }

@@ -71,6 +71,17 @@ t.test('while calls come one at a time, each starts before the tick ends', async
   t.equal(await later, 'E')
 })
 
+t.test('calls of one tick share a list, though the first of them was answered before', async (t) => {
+  const { call, lists } = setUp()
+  await call('a')
+  await settled()
+  await call('b')
+  const answer = call('c')
+  await Promise.resolve()
+  t.strictSame(await Promise.all([answer, call('d')]), ['C', 'D'])
+  t.strictSame(lists, [['a'], ['b'], ['c', 'd']])
+})
+
 t.test('lists that may start together share what waits, unless it is little', async (t) => {
   const { run } = heldRun()
   const little = setUp(run, { listsInFlightMax: 2, unsharedMax: 3 })

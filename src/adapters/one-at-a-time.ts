@@ -1,0 +1,20 @@
+/**
+ * Says of each call whether it may start at once, because calls come one at a time: it is the first of its tick of the event
+ * loop, and the last tick with calls had one. Else others may arrive before the tick ends, and share its work.
+ *
+ * The ticks are counted, not what is in flight: an embedded database answers before the next call is read from its socket.
+ */
+export const oneAtATime = (): (() => boolean) => {
+  let callsInTick = 0
+  let wasOneCall = false
+  const endTick = (): void => {
+    wasOneCall = callsInTick === 1
+    callsInTick = 0
+  }
+  return () => {
+    callsInTick++
+    if (callsInTick > 1) return false
+    setImmediate(endTick)
+    return wasOneCall
+  }
+}
