@@ -531,8 +531,8 @@ t.test('why a webhook fails is found, and its delivery is sent again', { skip },
   await pressOn(page, 'Send a test')
   await shows(/Delivered: status 204/)
   await press(page, 'Escape')
-  await call('DELETE', `/v0/webhook_endpoints/${webhookEndpointId}`)
   t.strictSame(wrong, [])
+  await call('DELETE', `/v0/webhook_endpoints/${webhookEndpointId}`)
 })
 
 t.test('events appear as they arrive, and are opened', { skip }, async (t) => {
