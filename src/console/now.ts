@@ -65,7 +65,8 @@ const readDays = async (signal: AbortSignal): Promise<Days | null> => {
       people: counts.reduce((sum, { newProspects }) => sum + newProspects, 0),
     }
   }
-  const [yesterdayMs, todayMs] = [startOfDay(-1).getTime(), startOfDay(0).getTime()]
+  const yesterdayMs = startOfDay(-1).getTime()
+  const todayMs = startOfDay(0).getTime()
   return {
     today: sumOf(todayMs, Number.POSITIVE_INFINITY),
     yesterday: sumOf(yesterdayMs, todayMs),

@@ -4,7 +4,7 @@ import { can, get, path, type Slice } from './api.ts'
 
 export type NamedPage = { readonly name: string; readonly pageGroupId: string; readonly groupName: string }
 
-/** Requests for one report. Pages that are not found by then are shown by their IDs. */
+/** Requests for one report. Pages beyond that are shown by their IDs. */
 const REQUESTS_MAX = 40
 const SLICE_LENGTH = 100
 /** Groups whose pages can be chosen. */

@@ -10,7 +10,7 @@ export type Send = ReturnType<Query>
 export type Transact = <Answer>(tenantId: string, run: (send: Send) => Promise<Answer>) => Promise<Answer>
 
 /**
- * Citus sends a part of a statement that inserts to all nodes, by a two-phase commit. As a statement of its own it stays on
+ * Citus sends a part of a statement that inserts to all nodes, by a two-phase commit. Sent separately, it stays on
  * the node that has the rows. So a write is a transaction of small statements: it reads what its decision assumed, and
  * writes what may be saved.
  */
@@ -26,7 +26,7 @@ export const transactOver =
 
 /**
  * COMMIT waits for no answer: it is sent with the last statements. If one of these has failed, it takes all back. Once the
- * transaction has ended, or its connection is lost, nothing more can be sent: it would be saved by itself.
+ * transaction has ended, or its connection is lost, nothing more can be sent: it would be saved alone.
  *
  * If the connection is lost, the driver rejects `begin` as soon as it is closed. It must not learn of the statements that
  * failed: it would send ROLLBACK to the closed connection, which throws where nobody catches it.
@@ -42,9 +42,9 @@ const transaction = async <Answer>(
     const result = await sql.begin(async (connection) => {
       const query = queryOver((statement) => statement(connection as unknown as typeof sql).execute())()
       const send: Send = (...statement) => {
-        if (hasEnded) throw new Error('The transaction has ended.')
+        if (hasEnded || isLost) throw new Error('The transaction has ended.')
         const asked = query(...statement)
-        // Whoever awaits it, or the end of the transaction, learns of its error.
+        // The caller that awaits it, or the end of the transaction, learns of its error.
         asked.catch((error) => {
           isLost ||= isConnectionFatal(error)
         })
