@@ -188,7 +188,10 @@ export const eventsOfSaved = (savedIds: readonly string[], events: readonly NewE
   return events.filter(({ ids }) => saved.has(ids.prospectLogId ?? ids.versionId))
 }
 
-/** Sorts rows by these members. They are locked in this order, so it must be the same everywhere; any order will do. */
+/**
+ * Sorts rows by these members, null first. They are locked in this order, so it must be the same everywhere; any order will
+ * do.
+ */
 export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: readonly string[]): Row[] =>
   rows.toSorted(compareBy(members as readonly (keyof Row)[]))
 
@@ -196,7 +199,12 @@ const compareBy =
   <Row>(members: readonly (keyof Row)[]) =>
   (a: Row, b: Row): number => {
     for (const member of members) {
-      if (a[member] !== b[member]) return a[member] < b[member] ? -1 : 1
+      const one = a[member]
+      const other = b[member]
+      if (one === other) continue
+      // To `<`, null is neither smaller nor greater than a text.
+      if (one == null || other == null) return one == null ? -1 : 1
+      return one < other ? -1 : 1
     }
     return 0
   }
