@@ -11,19 +11,25 @@ import { measureCase, warmUp } from './measure.ts'
 import type { GrowthCell, GrowthFound, Kind, Setting } from './results.ts'
 
 type Step = { readonly name: string; readonly size: Size }
-const step = (name: string, logs: number, bigGroupPages: number): Step => ({
+/** As many logs as pages in the largest group, and nearly as many people: some are needed where nothing else is. */
+const step = (name: string, count: number): Step => ({
   name,
-  // One prospect has about ten logs; some are needed where there are none.
-  size: { groups: 200, pagesOfOthers: 10, bigGroupPages, logs, prospects: Math.max(5_000, logs / 10) },
+  size: {
+    groups: 200,
+    pagesOfOthers: 10,
+    bigGroupPages: Math.max(10, count),
+    logs: count,
+    prospects: Math.max(5_000, count),
+  },
 })
 const STEPS = [
-  step(EMPTY, 0, 10),
-  step('10 thousand', 10_000, 10_000),
-  step(MILLION, 1_000_000, 1_000_000),
-  step(TEN_MILLION, 10_000_000, 1_000_000),
+  step(EMPTY, 0),
+  step('10 thousand', 10_000),
+  step(MILLION, 1_000_000),
+  step(TEN_MILLION, 10_000_000),
 ]
 /** With the log of PostgreSQL and what is written while it is measured. */
-const TEN_MILLION_GIB = 20
+const TEN_MILLION_GIB = 40
 const CALLERS = [1, 64]
 
 /** The cost of each operation as the tables grow. */
@@ -40,7 +46,7 @@ export const measureGrowth = async (setting: Setting): Promise<GrowthFound> => {
 
 const hasRoom = (tell: Setting['tell']): boolean => {
   const has = freeGib() >= TEN_MILLION_GIB
-  if (!has) tell(`10 million logs are left out: they need ${TEN_MILLION_GIB} GiB`)
+  if (!has) tell(`10 million rows are left out: they need ${TEN_MILLION_GIB} GiB`)
   return has
 }
 
