@@ -1,6 +1,6 @@
 // One caller and many, beside the rivals: `node test/bench/measure-callers.ts`. See README.md, "One caller and many".
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { CASES, type Case, type CaseName } from './cases.ts'
 import { answerSizes, type Contestant, type ServiceContestant } from './contestants/contestant.ts'
@@ -26,7 +26,7 @@ import { median, rotated, warmUp } from './measure.ts'
 import { prepare } from './program.ts'
 import { ms, table, times, whole } from './table.ts'
 
-const NAMES: readonly CaseName[] = [
+const SINGLE: readonly CaseName[] = [
   'log-known',
   'log-new',
   'log-key',
@@ -35,6 +35,7 @@ const NAMES: readonly CaseName[] = [
   'page',
   'create-many',
 ]
+const BATCHES: readonly CaseName[] = ['batch-100', 'batch-1000']
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '12' },
@@ -48,7 +49,8 @@ const { values } = parseArgs({
 const rounds = values.quick ? 3 : Number(values.rounds)
 const callersOf = values.callers.split(',').map(Number)
 const rivals = values.rivals.split(',')
-const cases = CASES.filter(({ name }) => NAMES.includes(name) && name.includes(values.only))
+const names = values.only.startsWith('batch') ? BATCHES : SINGLE
+const cases = CASES.filter(({ name }) => names.includes(name) && name.includes(values.only))
 const tell = (line: string) => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`)
 
 /** Processor time of a process so far, all threads, in milliseconds. The kernel counts it in nanoseconds. */
@@ -93,10 +95,12 @@ const measured = async (
   const before = group.databaseCpu?.()
   const sample = await contestant.measure(one, { callers, seconds: 1 })
   const after = group.databaseCpu?.()
-  if (before === undefined || after === undefined) return { ...sample, databaseUs: null }
+  const { items = 1 } = one
+  const ofItems = { ...sample, rate: sample.rate * items, cpuUs: (sample.cpuUs ?? Number.NaN) / items }
+  if (before === undefined || after === undefined) return { ...ofItems, databaseUs: null }
   let spentMs = 0
   for (const [pid, cpuMs] of after) spentMs += cpuMs - (before.get(pid) ?? 0)
-  return { ...sample, databaseUs: (spentMs * 1e3) / sample.requests }
+  return { ...ofItems, databaseUs: (spentMs * 1e3) / sample.requests / items }
 }
 
 /** The ratio is the median of those of the rounds: what slows a second slows every contestant. */
@@ -160,6 +164,21 @@ const measureGroup = async (group: Group): Promise<string[][]> => {
   return rows
 }
 
+/** The service as another checkout builds it, on the tables that it migrates and fills. */
+type Base = {
+  readonly name: string
+  readonly bin: string
+  readonly fillPostgres: typeof fillPostgres
+  readonly fillSqlite: typeof fillSqlite
+}
+const baseIn = async (folder: string): Promise<Base> => ({
+  name: basename(folder),
+  bin: join(folder, 'dist/cli/bin.js'),
+  fillPostgres: (await import(join(folder, 'test/bench/fill-postgres.ts'))).fillPostgres,
+  fillSqlite: (await import(join(folder, 'test/bench/fill-sqlite.ts'))).fillSqlite,
+})
+const bases = await Promise.all((process.env['BENCH_BASES']?.split(':') ?? []).map(baseIn))
+
 const sizesOf = async (ours: ServiceContestant, filled: Parameters<typeof answerSizes>[2]) => {
   await ours.start()
   const sizes = await answerSizes(ours, cases, filled, ourCursor)
@@ -178,26 +197,38 @@ const onPostgres = async (folder: string) => {
     fastifyAppContestant(launchFastifyApp(await copyFor('fastify_app'), folder), filled),
     floorContestant(launchRival('floor', await copyFor('floor'), folder), filled),
   ]
-  const contestants = [ours, ...others.filter(({ name }) => rivals.includes(name))]
+  const earlier: ServiceContestant[] = []
+  for (const { name, bin, fillPostgres } of bases) {
+    const { url } = await database.newDatabase()
+    const rows = await fillPostgres(url, CASES_SIZE)
+    earlier.push(ourContestant(name, launchOurs(url, folder, { bin }), rows))
+  }
+  const contestants = [ours, ...earlier, ...others.filter(({ name }) => rivals.includes(name))]
   const [pid = ''] = readFileSync(join(original.folder, 'data/postmaster.pid'), 'utf8').split('\n')
   const databaseCpu = () => new Map(childrenOf(Number(pid)).map((child) => [child, cpuMsOf(child)]))
   const group = { title: 'PostgreSQL', contestants, databaseCpu, checkpoint: database.checkpoint, rounds }
   return measureGroup(group).finally(database.stop)
 }
 
-/** Half as many: bare node:http differs by more than any noise. */
-const sqliteRounds = Math.ceil(rounds / 2)
+/** Half as many if nothing is compared but bare node:http, which differs by more than any noise. */
+const sqliteRounds = bases.length > 0 ? rounds : Math.ceil(rounds / 2)
 /** The program of PocketBase, if it is to be measured. */
 const pocketbase = process.env['POCKETBASE']
 const onSqlite = async (folder: string) => {
   const path = join(folder, 'callers.db')
   const filled = await fillSqlite(path, CASES_SIZE)
   const ours = ourContestant('prospect-pages', launchOurs(`sqlite:${path}`, folder), filled)
+  const earlier: ServiceContestant[] = []
+  for (const { name, bin, fillSqlite } of bases) {
+    const basePath = join(folder, `${name}.db`)
+    const rows = await fillSqlite(basePath, CASES_SIZE)
+    earlier.push(ourContestant(name, launchOurs(`sqlite:${basePath}`, folder, { bin }), rows))
+  }
   const bare = bareContestant(filled, await sizesOf(ours, filled), folder)
   const rival = pocketbase ? [await pocketbaseContestant(pocketbase, filled, CASES_SIZE, folder)] : []
   return measureGroup({
     title: 'SQLite',
-    contestants: [ours, ...rival, bare],
+    contestants: [ours, ...earlier, ...rival, bare],
     databaseCpu: null,
     checkpoint: async () => {},
     rounds: sqliteRounds,
