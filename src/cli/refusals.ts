@@ -149,14 +149,14 @@ export const refusalText = (
   const explainedCause = failure?.cause ? explain(failure.cause, words, shell) : undefined
   const cause = explainedCause?.text
   const remedy = explainedCause?.remedy ?? (isWrongUse ? usageHint(command, shell) : remedyOfDetail)
-  const { obstacle, ...facts } = failure?.facts ?? {}
+  const facts = failure?.facts
   if (isJson) {
     const json = JSON.stringify({ code, detail, cause, ...facts, database, remedy })
     return `${jsonFor(process.stderr, json)}\n`
   }
   const start = paint('red', isWrongUse ? 'prospect-pages:' : 'refused:', shell.stderr)
   const first = `${start} ${escaped(detail)}${failure ? ` (${code})` : ''}\n`
-  const faults = (facts.errors ?? []).map((fault) => [
+  const faults = (facts?.errors ?? []).map((fault) => [
     escaped(`  ${fault.parameter ?? fault.pointer}`),
     escaped(fault.detail),
   ])

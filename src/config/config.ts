@@ -80,7 +80,7 @@ export const readConfig = (environment: Environment) => {
   const values = Object.fromEntries(names.map((name) => [camelCaseOf(name), parse(name)])) as Values
   errors.push(...contradictionsIn(values))
   if (errors.length > 0)
-    refuse('invalid_request', 'The settings are invalid.', { errors, obstacle: 'wrong_settings' })
+    refuse('invalid_request', 'The settings are invalid.', { errors }, { obstacle: 'wrong_settings' })
   const { databaseUrl, namerUrl, namerModel, namerApiKey, namerExtraBody, ...others } = values
   const url = databaseUrl.kind === 'postgres' ? databaseUrl.url : null
   return {

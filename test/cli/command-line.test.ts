@@ -325,8 +325,10 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
   const each = new AggregateError([new Error('connect ECONNREFUSED ::1:1'), new Error('another')])
   t.match(refused(each), { detail: 'No connection to ::1:1 (ECONNREFUSED).' })
   t.match(refused(unavailable('The database did not answer in time.')), { remedy: /running/ })
-  const facts = { retryAfterS: 5, obstacle: 'not_migrated' } as const
-  const unmigrated = refused(new DomainFailure('unavailable', 'The database is not migrated.', facts))
+  const obstacle = 'not_migrated'
+  const unmigrated = refused(
+    new DomainFailure('unavailable', 'The database is not migrated.', { retryAfterS: 5 }, { obstacle }),
+  )
   t.match(unmigrated, { code: 'refused', remedy: /as the owner of the tables/ })
   t.notOk('retryAfterS' in unmigrated, 'no retry mends it')
   const remedies = {
@@ -339,7 +341,7 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
     t.match(given, remedy)
     for (const other of Object.values(remedies)) if (other !== remedy) t.notMatch(given, other, reason)
   }
-  const unknown = new DomainFailure('not_found', 'Tenant not found.', { obstacle: 'unknown_tenant' })
+  const unknown = new DomainFailure('not_found', 'Tenant not found.', {}, { obstacle: 'unknown_tenant' })
   t.match(refused(unknown), { code: 'not_found', remedy: /tenants list/ })
 })
 

@@ -46,7 +46,7 @@ const ignore = () => {}
 
 /** A refusal because of other requests. */
 export const noRoom = (detail: string): DomainFailure =>
-  new DomainFailure('unavailable', detail, { retryAfterS: 1, isCrowded: true })
+  new DomainFailure('unavailable', detail, { retryAfterS: 1 }, { isCrowded: true })
 
 export const TOO_MANY = 'Too many requests are waiting.'
 const TOO_MANY_BYTES = 'Too many request bytes are in flight.'

@@ -245,7 +245,7 @@ export const createApi = (deps: Deps): Api => {
   return api
 }
 
-const isCrowded = (why: unknown): boolean => why instanceof DomainFailure && why.facts.isCrowded === true
+const isCrowded = (why: unknown): boolean => why instanceof DomainFailure && why.internal.isCrowded === true
 
 const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? why.kind : 'internal_error')
 

@@ -164,8 +164,8 @@ export const problem = (
   basePath = '',
 ): ApiResponse => {
   const { status, title, explanation } = PROBLEMS[code]
-  // Two facts become headers. The obstacle is for programs that call the use cases: HTTP has its code and its status.
-  const { allow, retryAfterS, obstacle, ...facts } = failure?.facts ?? {}
+  // Two facts become headers.
+  const { allow, retryAfterS, ...facts } = failure?.facts ?? {}
   const headers: Headers = { 'content-type': 'application/problem+json' }
   if (allow !== undefined) headers['allow'] = allow
   if (retryAfterS !== undefined) headers['retry-after'] = String(retryAfterS)

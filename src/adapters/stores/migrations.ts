@@ -64,9 +64,9 @@ export const readiness = (ours: readonly Migration[], place?: string) => {
   return (applied: readonly Applied[]): void => {
     const facts = { retryAfterS: 5 }
     if (lastOf(ours, applied) < ours.length)
-      refuse('unavailable', 'The database is not migrated.', { ...facts, obstacle: 'not_migrated' })
+      refuse('unavailable', 'The database is not migrated.', facts, { obstacle: 'not_migrated' })
     const newer = wasReady ? null : newerDetail(ours, applied, place)
-    if (newer !== null) refuse('unavailable', newer, { ...facts, obstacle: 'newer_database' })
+    if (newer !== null) refuse('unavailable', newer, facts, { obstacle: 'newer_database' })
     wasReady = true
   }
 }
@@ -74,6 +74,6 @@ export const readiness = (ours: readonly Migration[], place?: string) => {
 /** The error for a statement that finds no table: a message for callers, and the cause for the log. */
 export const unmigrated = (error: unknown) => {
   const cause = new Error('Not migrated: run migrate() first.', { cause: error })
-  const facts = { retryAfterS: 1, obstacle: 'not_migrated' } as const
-  return Object.assign(new DomainFailure('unavailable', 'The database is not migrated.', facts), { cause })
+  const internal = { obstacle: 'not_migrated', cause } as const
+  return new DomainFailure('unavailable', 'The database is not migrated.', { retryAfterS: 1 }, internal)
 }

@@ -32,10 +32,12 @@ export const decideAndSave = async <Known, Change, Answer>({
 }
 
 export const gaveUp = (): never =>
-  refuse('unavailable', `Gave up after ${ATTEMPTS_MAX} conflicting writes; retry.`, {
-    retryAfterS: 1,
-    isContended: true,
-  })
+  refuse(
+    'unavailable',
+    `Gave up after ${ATTEMPTS_MAX} conflicting writes; retry.`,
+    { retryAfterS: 1 },
+    { isContended: true },
+  )
 
 /** How a use case writes several inputs that do not affect each other. */
 export type StepsOfEach<Input, Known, Change, Answer> = {

@@ -64,7 +64,7 @@ export type Obstacle =
   | 'unknown_tenant'
   | 'unknown_api_key'
 
-/** Details that a failure may carry besides its kind and a sentence, including the ids of its resource. */
+/** What a failure says besides its kind and a sentence, including the ids of its resource. Callers see all of it. */
 export type FailureFacts = EventIds & {
   readonly errors?: readonly Fault[]
   readonly hookId?: string
@@ -72,6 +72,10 @@ export type FailureFacts = EventIds & {
   readonly requiredScope?: string
   readonly retryAfterS?: number
   readonly allow?: string
+}
+
+/** What only the program may know of a failure. No caller sees it. */
+export type InternalFacts = ErrorOptions & {
   readonly obstacle?: Obstacle
   /** Set if there was no room for the request, because of other requests. */
   readonly isCrowded?: true
@@ -84,17 +88,24 @@ export class DomainFailure extends Error {
   override readonly name = 'DomainFailure'
   readonly kind: FailureKind
   readonly facts: FailureFacts
+  readonly internal: InternalFacts
 
-  constructor(kind: FailureKind, detail: string, facts: FailureFacts = {}, options?: ErrorOptions) {
-    super(detail, options)
+  constructor(kind: FailureKind, detail: string, facts: FailureFacts = {}, internal: InternalFacts = {}) {
+    super(detail, internal)
     this.kind = kind
     this.facts = facts
+    this.internal = internal
   }
 }
 
 /** Throws a failure: `const group = (await find(id)) ?? refuse('page_group_not_found', '…')`. */
-export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts): never => {
-  throw new DomainFailure(kind, detail, facts)
+export const refuse = (
+  kind: FailureKind,
+  detail: string,
+  facts?: FailureFacts,
+  internal?: InternalFacts,
+): never => {
+  throw new DomainFailure(kind, detail, facts, internal)
 }
 
 /** The database, or another dependency, cannot respond now: `throw unavailable('…')`. */
@@ -106,7 +117,7 @@ export const isUnavailable = (error: unknown): error is DomainFailure =>
 
 /** Whether the database cannot respond at all, so that the next attempt would fail in the same way. */
 export const isAway = (error: unknown): error is DomainFailure =>
-  isUnavailable(error) && !error.facts.isContended
+  isUnavailable(error) && !error.internal.isContended
 
 export const prospectNotFound = (): never => refuse('prospect_not_found', 'Prospect not found.')
 export const prospectErased = (): never => refuse('prospect_erased', 'The prospect was erased.')

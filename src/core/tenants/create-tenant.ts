@@ -17,4 +17,4 @@ export const brandsOf = async (store: Pick<Store, 'tenants'>, tenantId: string):
   (await store.tenants.brands(tenantId)) ?? unknownTenant()
 
 export const unknownTenant = (): never =>
-  refuse('not_found', 'Tenant not found.', { obstacle: 'unknown_tenant' })
+  refuse('not_found', 'Tenant not found.', {}, { obstacle: 'unknown_tenant' })

@@ -16,4 +16,5 @@ export const revokeApiKey =
   }
 
 export const knownApiKey = async (store: Pick<Store, 'apiKeys'>, id: string): Promise<StoredApiKey> =>
-  (await store.apiKeys.find(id)) ?? refuse('not_found', 'API key not found.', { obstacle: 'unknown_api_key' })
+  (await store.apiKeys.find(id)) ??
+  refuse('not_found', 'API key not found.', {}, { obstacle: 'unknown_api_key' })

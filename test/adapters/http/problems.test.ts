@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createHttpServer } from '../../../src/adapters/http/node/server.ts'
+import openapi from '../../../src/adapters/http/openapi.json' with { type: 'json' }
 import { PROBLEMS } from '../../../src/adapters/http/problems.ts'
 import { createLog } from '../../../src/adapters/log.ts'
 import { compose, createRuntime } from '../../../src/compose/service.ts'
@@ -220,6 +221,18 @@ const TABLE: Row[] = [
         })
       ).call(GROUPS),
   ],
+  [
+    'other writers were faster each time',
+    503,
+    'unavailable',
+    async () => {
+      const record = async () => 'overtaken' as const
+      const { call } = await openScene({
+        storeAs: (store) => ({ ...store, activities: { ...store.activities, record } }),
+      })
+      return call(LOG, { json: activity })
+    },
+  ],
   ['the service is starting', 503, 'unavailable', async () => (await serviceNotStarted()).call(GROUPS)],
   [
     'the service is shutting down',
@@ -245,6 +258,8 @@ const TABLE: Row[] = [
   ],
 ]
 
+const DOCUMENTED = Object.keys(openapi.components.schemas.Problem.properties)
+
 for (const [condition, status, code, provoke] of TABLE)
   t.test(`${status} ${code}: ${condition}`, async (t) => {
     const scene = await openScene()
@@ -258,6 +273,8 @@ for (const [condition, status, code, provoke] of TABLE)
     t.match(detail, /^[A-Z`].+\.$/, 'a sentence')
     t.equal(title, PROBLEMS[code].title)
     t.notOk(answer.body.includes(owner.apiKey), 'the key is never told')
+    const undocumented = Object.keys(answer.json).filter((name) => !DOCUMENTED.includes(name))
+    t.strictSame(undocumented, [], 'only documented members')
     t.equal('www-authenticate' in answer.headers, status === 401)
     t.equal('retry-after' in answer.headers, status === 429 || status === 503)
     t.equal('allow' in answer.headers, status === 405)

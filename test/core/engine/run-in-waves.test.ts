@@ -172,7 +172,7 @@ t.test('inputs with the same key wait for the first of them', async (t) => {
 })
 
 t.test('a contended input does not stop the others', async (t) => {
-  const contended = new DomainFailure('unavailable', 'no', { isContended: true })
+  const contended = new DomainFailure('unavailable', 'no', {}, { isContended: true })
   const { options } = recordedRun({ a: contended })
   t.strictSame(await runInWaves(items('a', 'a', 'b'), options), [contended, contended, 'B'])
 })
