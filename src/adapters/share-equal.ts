@@ -1,5 +1,5 @@
+import { detectLoneCalls } from './lone-calls.ts'
 import { shareLoop } from './loop-share.ts'
-import { oneAtATime } from './one-at-a-time.ts'
 
 /**
  * Equal reads that arrive in one tick of the event loop share one answer, which is made and written once. It is read after
@@ -12,7 +12,7 @@ export const shareEqual = <Query extends { readonly tenantId: string }, Answer>(
 ): ((query: Query) => Promise<Answer>) => {
   type Arrived = PromiseWithResolvers<Answer> & { readonly query: Query }
   let arrived = new Map<string, Arrived>()
-  const isAlone = oneAtATime()
+  const isAlone = detectLoneCalls()
   let readsInFlight = 0
 
   const start = ({ query, resolve, reject }: Arrived): void => {

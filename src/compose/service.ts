@@ -12,7 +12,7 @@ import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
 import { watchQueues } from '../adapters/queue-watch.ts'
-import { gather } from '../adapters/stores/gather.ts'
+import { sharedCall } from '../adapters/shared-call.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
 import { createSecrets, createSecretsWith } from '../adapters/webhooks/secrets.ts'
 import type { Config } from '../config/config.ts'
@@ -130,9 +130,8 @@ const createServing = (store: Store, ready: Store['ready']) => {
     }
   const askStore = async () => {
     if (state !== 'serving') throw unavailable(`The service is ${state}.`)
-    return [await ready()]
+    return ready()
   }
-  const shared = gather(askStore, { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' })
   return {
     /** Refuses look-ups of keys and hooks before the start: the store may not be migrated yet. */
     store: {
@@ -141,7 +140,7 @@ const createServing = (store: Store, ready: Store['ready']) => {
       hooks: { ...store.hooks, findByIds: onceStarted(store.hooks.findByIds) },
     },
     /** Checks that arrive together ask the database once. */
-    ready: (): Promise<void> => shared(null),
+    ready: sharedCall(askStore),
     start: (): void => {
       state = 'serving'
     },

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { DESCRIPTION } from '../../config/version.ts'
 import { refuse } from '../../core/engine/failures.ts'
 import { shareLoop } from '../loop-share.ts'
-import { gather } from '../stores/gather.ts'
+import { sharedCall } from '../shared-call.ts'
 import type { Admission } from './admission.ts'
 import { type Asset, assetOf } from './assets.ts'
 import { html, pageFor, takesHtml } from './html.ts'
@@ -141,16 +141,6 @@ const welcome = (links: { readonly [Name in keyof typeof LINKS]: string | undefi
   return pageFor('prospect-pages', html`<p>${DESCRIPTION}</p><ul>${rows}</ul>`)
 }
 
-/** Callers that come while a text is made share the next one, so that each gets one that was begun after it came. */
-const oneAtATime = (makeText: () => Promise<string>): (() => Promise<string>) => {
-  const shared = gather(async () => [await makeText()], {
-    listLengthMax: 1,
-    listsInFlightMax: 1,
-    dedupeKey: () => 'text',
-  })
-  return () => shared(null)
-}
-
 /** How long the next scrape waits: a multiple of the time that the last one took, and at most a second. */
 const SCRAPE_REST_TIMES = 9
 const SCRAPE_REST_MS_MAX = 1_000
@@ -161,7 +151,7 @@ const SCRAPE_REST_MS_MAX = 1_000
  */
 export const metricsRoute = (text: () => Promise<string>): RawRoute => {
   let nextMs = 0
-  const scrape = oneAtATime(async () => {
+  const scrape = sharedCall(async () => {
     const restMs = nextMs - performance.now()
     if (restMs > 0) await pause(restMs)
     const beganMs = performance.now()

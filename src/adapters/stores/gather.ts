@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { DomainFailure } from '../../core/engine/failures.ts'
 import type { Outcome } from '../../core/engine/outcome.ts'
-import { oneAtATime } from '../one-at-a-time.ts'
+import { detectLoneCalls } from '../lone-calls.ts'
 import type { ClaimRules } from './claims.ts'
 import { halving, type Run } from './halving.ts'
 import { createPendingCalls, type ListOptions, type Member } from './pending-calls.ts'
@@ -32,7 +32,7 @@ export const gather = <Input, Answer>(
   const { listsInFlightMax, observer } = options
   const pending = createPendingCalls(options, rules)
   let listsInFlight = 0
-  const isAlone = oneAtATime()
+  const isAlone = detectLoneCalls()
   let isStartScheduled = false
   // A list that no call has started must not run in the context of a caller, such as the trace of its request.
   const outsideCalls = AsyncLocalStorage.snapshot()
