@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { type Fault, refuse } from '../core/engine/failures.ts'
 import { orNull } from '../core/engine/or-null.ts'
+import { type CamelCase, camelCase } from '../json/case.ts'
 import { type Environment, type PostgresUrl, postgresUrl } from './database-address.ts'
 import { type FollowKeys, followKeysFrom } from './secrets-keys.ts'
 import { SECRETS, SETTINGS } from './settings.ts'
 
 type Name = keyof typeof SETTINGS
 /** `BODY_BYTES_MAX` is `bodyBytesMax`. */
-type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
-  ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
-  : Lowercase<Text>
-type Values = { readonly [N in Name as CamelCase<N>]: ReturnType<(typeof SETTINGS)[N][1]> }
+type Values = { readonly [N in Name as CamelCase<Lowercase<N>>]: ReturnType<(typeof SETTINGS)[N][1]> }
 
 const INVISIBLE: Readonly<Record<string, string>> = {
   '\r': 'a carriage return',
@@ -58,9 +56,6 @@ const readSetting = <N extends Name>(
   return parseText(text, environment) as ReturnType<(typeof SETTINGS)[N][1]>
 }
 
-const camelCaseOf = (name: Name): string =>
-  name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
-
 /** The checked settings by their names in camel case. `database` is DATABASE_URL; `namer` combines the settings of the namer. */
 export type Config = ReturnType<typeof readConfig>
 
@@ -77,7 +72,9 @@ export const readConfig = (environment: Environment) => {
     }
   }
   const names = Object.keys(SETTINGS) as Name[]
-  const values = Object.fromEntries(names.map((name) => [camelCaseOf(name), parse(name)])) as Values
+  const values = Object.fromEntries(
+    names.map((name) => [camelCase(name.toLowerCase()), parse(name)]),
+  ) as Values
   errors.push(...contradictionsIn(values))
   if (errors.length > 0)
     refuse('invalid_request', 'The settings are invalid.', { errors }, { obstacle: 'wrong_settings' })

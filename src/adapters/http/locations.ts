@@ -1,3 +1,4 @@
+import { camelCase } from '../../json/case.ts'
 import type { Route } from './route.ts'
 
 /** The text before an id in a path, and the member of the resource that has the id. */
@@ -27,5 +28,5 @@ const isDirectlyBelow = (path: string, listPath: string): boolean =>
 const stepsIn = (path: string): readonly Step[] =>
   [...path.matchAll(/([^{]*)\{(\w+)\}/g)].map(([, before = '', name = '']) => ({
     before,
-    id: name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase()),
+    id: camelCase(name),
   }))

@@ -1,6 +1,7 @@
 import { type Fault, refuse } from '../../core/engine/failures.ts'
 import type { Result } from '../../core/engine/result.ts'
 import { OVERWRITE_SCOPE, type Scope } from '../../core/ports/api-keys.ts'
+import { snakeCase } from '../../json/case.ts'
 import { writeJson } from '../../json/write-json.ts'
 import type { Operation } from '../../service/operations/operation.ts'
 import type { OperationId } from '../../service/operations/operations.ts'
@@ -77,7 +78,7 @@ export const runOf = (
   { method, ids, takes = {} }: Operation,
   loggedBy?: (result: AnyResult) => number,
 ): Run => {
-  const idsInPath = Object.keys(ids).map((id) => ({ id, name: nameInPath(id) }))
+  const idsInPath = Object.keys(ids).map((id) => ({ id, name: snakeCase(id) }))
   return async (useCases, request, steps) => {
     const { tenantId, apiKeyId, params, query, body, hops } = request
     const input: Record<string, unknown> =
@@ -125,9 +126,6 @@ export const modeOf = (
   scopes: readonly Scope[],
 ): 'overwrite' | undefined =>
   attributes !== undefined && scopes.includes(OVERWRITE_SCOPE) ? 'overwrite' : undefined
-
-/** `pageId` in a path is `page_id`. */
-const nameInPath = (id: string): string => id.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** The key may be in the body, the header, or both if they are equal. */
 const sameKey = (inBody: unknown, inHeader: string): string => {

@@ -1,4 +1,5 @@
 import { memoized } from '../../core/engine/memoized.ts'
+import { camelCase as convertToCamelCase } from '../../json/case.ts'
 import type { RawJson } from '../../shapes/json.ts'
 
 /** Types of PostgreSQL. SQLite keeps JSON and times as text, lists as words separated by spaces, booleans as 0 and 1. */
@@ -14,12 +15,8 @@ export const columnsOf = (list: string): Columns =>
     }),
   )
 
-/** `page_group_id` becomes `pageGroupId`, as do `PageGroupId` and `page-group-id` from an embedder's driver. */
-export const camelCase = memoized((column: string) =>
-  column
-    .replace(/^[A-Z]/, (letter) => letter.toLowerCase())
-    .replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-)
+/** A column of SQL, or of an embedder's driver, in camel case. There are few, and each row has them. */
+export const camelCase = memoized(convertToCamelCase)
 
 type Value = string | number | boolean | null
 /** The value of a row's member, with JSON as text. */

@@ -9,6 +9,7 @@ import type { Scope } from '../../core/ports/api-keys.ts'
 import type { Needs, Ports } from '../../core/ports/store.ts'
 import type { ExportTools } from '../../core/prospects/export-prospect.ts'
 import type { WebhookTools } from '../../core/webhooks/webhook-tools.ts'
+import { type CamelCase, camelCase } from '../../json/case.ts'
 import { anyId } from '../../shapes/input.ts'
 
 type Shape = v.ObjectSchema<v.ObjectEntries, undefined>
@@ -112,9 +113,6 @@ export type Operation = Declared<keyof Ports> & {
   readonly reference: Reference
 }
 
-type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
-  ? `${First}${Capitalize<CamelCase<Rest>>}`
-  : Name
 type IdsIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? CamelCase<Name> | IdsIn<Rest>
   : never
@@ -144,7 +142,6 @@ const idsIn = (path: string): v.ObjectEntries => {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => camelCase(name))
   return Object.fromEntries(names.map((name) => [name, anyId]))
 }
-const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase())
 
 export const get = declare('GET')
 export const post = declare('POST')
