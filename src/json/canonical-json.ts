@@ -1,4 +1,3 @@
-import type { RawJson } from '../shapes/json.ts'
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -7,6 +6,7 @@ import {
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
+  type RawJson,
   skipBlanks,
 } from './raw-json.ts'
 

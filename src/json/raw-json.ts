@@ -1,4 +1,8 @@
-import type { RawJson } from '../shapes/json.ts'
+/**
+ * A JSON value kept as its exact text, so that no digit and no member is lost. The text must be well-formed JSON: it is
+ * returned unchanged and not checked again.
+ */
+export type RawJson = { readonly rawJson: string }
 
 /** Maximum nesting depth of a value that is kept as text. */
 export const NESTING_MAX = 512

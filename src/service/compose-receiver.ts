@@ -3,7 +3,7 @@ import { rememberRows } from '../adapters/stores/remember-rows.ts'
 import type { HookTools } from '../core/hooks/hook-tools.ts'
 import { findEnabled, type HookReceiver, receiveHooks } from '../core/hooks/receive-hook.ts'
 import type { Needs } from '../core/ports/store.ts'
-import type { UseCases } from './use-cases.ts'
+import type { UseCases } from './operations/operations.ts'
 
 const HOOKS_REMEMBERED_MAX = 10_000
 

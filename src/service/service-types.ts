@@ -1,5 +1,6 @@
 import type * as v from 'valibot'
 import type { LoggedActivity } from '../core/activities/log-prospect-activity.ts'
+import type { Optional } from '../core/engine/optional.ts'
 import type { Outcome } from '../core/engine/outcome.ts'
 import type { Delivery } from '../core/hooks/delivery.ts'
 import type { Received } from '../core/hooks/receive-hook.ts'
@@ -11,8 +12,8 @@ import type { createTenant } from '../core/tenants/create-tenant.ts'
 import type { IssuedApiKey, ListedApiKey, NewApiKey } from '../core/tenants/issue-api-key.ts'
 import type { InTenant } from '../shapes/input.ts'
 import type { InputOf } from './check-input.ts'
-import type { EntriesOf, OperationId, Operations } from './operations/operations.ts'
-import type { Optional, UseCaseSettings, UseCases } from './use-cases.ts'
+import type { EntriesOf, OperationId, Operations, UseCases } from './operations/operations.ts'
+import type { UseCaseSettings } from './use-cases.ts'
 import type { WebhookOptions } from './webhook-tools.ts'
 
 /** The options of `createService`. Only the store is required. */

@@ -1,4 +1,4 @@
-import type { UseCases } from './use-cases.ts'
+import type { UseCases } from './operations/operations.ts'
 
 /** Work that only something in the background completes. */
 type Work = 'Pages' | 'Erasures, merges and webhooks'

@@ -18,11 +18,12 @@ import { getProspect } from '../core/prospects/get-prospect.ts'
 import { eventReaders } from './event-readers.ts'
 import type { Operation, UseCaseDeps } from './operations/operation.ts'
 import {
+  type DeclaredUseCases,
   eachOperation,
   missingParts,
   type OperationId,
-  type Operations,
   requireParts,
+  type UseCases,
 } from './operations/operations.ts'
 import { waitForEvents } from './wait-for-events.ts'
 import { waitForVersion } from './wait-for-version.ts'
@@ -45,20 +46,12 @@ export type UseCaseSettings = Pick<UseCaseDeps<never>, 'requireIdentity' | 'coun
   /** Prospects that need no look-up; 0: none. */
   readonly prospectsRememberedMax: number
 }
-export type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
 type Deps = Omit<Needs<never>, 'store'> &
   Pick<UseCaseDeps<never>, 'webhooks' | 'hooks'> &
   UseCaseSettings & {
     readonly store: SmallStore
     readonly observerOf?: ((operation: string) => GatherObserver | undefined) | undefined
   }
-
-/** Every operation as a function of its input. */
-export type UseCases = Omit<Declared, 'getPage' | 'listEvents'> & {
-  readonly getPage: ReturnType<typeof waitForVersion>
-  readonly listEvents: ReturnType<typeof waitForEvents>
-}
-type Declared = { readonly [Name in OperationId]: ReturnType<Operations[Name]['useCase']> }
 
 /** The operations over a store. What only makes them faster is put on here, and can be taken off by deleting its line. */
 export const composeUseCases = ({ store: offered, observerOf, ...settings }: Deps): UseCases => {
@@ -93,7 +86,7 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
       },
     ),
   }
-  const useCases = eachOperation<Declared>((name, operation) => useCaseOf(name, operation, deps))
+  const useCases = eachOperation<DeclaredUseCases>((name, operation) => useCaseOf(name, operation, deps))
 
   return {
     ...useCases,
@@ -125,7 +118,7 @@ const useCaseOf = (name: OperationId, operation: Operation, deps: UseCaseDeps<ke
 
 type Read = (query: { readonly tenantId: string }) => Promise<unknown>
 /** Equal reads at the same moment share one answer, except those that return lines. */
-const sharingEqualReads = (useCases: Declared): Partial<Declared> =>
+const sharingEqualReads = (useCases: DeclaredUseCases): Partial<DeclaredUseCases> =>
   eachOperation((name, { method, lines }) =>
     method === 'GET' && !lines ? shareEqual(useCases[name] as Read) : useCases[name],
   )

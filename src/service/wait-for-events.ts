@@ -3,6 +3,7 @@ import { readEach } from '../adapters/stores/read-each.ts'
 import { equalShares } from '../core/engine/equal-shares.ts'
 import { unavailable } from '../core/engine/failures.ts'
 import type { Result } from '../core/engine/result.ts'
+import { inPlace, type Waiting } from '../core/engine/waiting.ts'
 import { cursorOf, type EventListing, positionOf } from '../core/events/list-events.ts'
 import type { StoredEvent } from '../core/ports/events.ts'
 import type { Store } from '../core/ports/store.ts'
@@ -10,16 +11,7 @@ import type { EventSlice } from '../shapes/event.ts'
 
 /** Where to read on, or the end of a range without events. */
 type Found = { readonly position: number; readonly isNew: boolean }
-/** Waits without the caller's slot, and takes one again if something is new. */
-export type WithoutSlot = <Found extends { readonly isNew: boolean }>(
-  waitForNew: () => Promise<Found>,
-) => Promise<Found>
-export type WaitingListing = EventListing & {
-  /** Seconds. */
-  readonly wait: number
-  readonly signal?: AbortSignal | undefined
-  readonly withoutSlot?: WithoutSlot
-}
+type WaitingListing = EventListing & Waiting
 type Reader = Pick<EventListing, 'types'> & { readonly after: number; readonly wake: (found: Found) => void }
 /** The last event that was read of a tenant's feed, and the readers waiting for the next ones. */
 type Feed = { position: number; readonly readers: Set<Reader> }
@@ -130,9 +122,6 @@ export const waitForEvents = ({ store, read, gatherOptions }: Deps) => {
     }
   }
 }
-
-/** Outside HTTP there is no slot to leave. */
-const inPlace: WithoutSlot = (waitForNew) => waitForNew()
 
 const isFor = ({ after, types }: Reader, { sequence, type }: StoredEvent): boolean =>
   sequence > after && (types?.includes(type) ?? true)

@@ -1,17 +1,12 @@
 import { equalShares } from '../core/engine/equal-shares.ts'
 import { unavailable } from '../core/engine/failures.ts'
+import { inPlace, type Waiting } from '../core/engine/waiting.ts'
 import type { PageReading, ReadPage } from '../core/pages/get-page.ts'
 import type { PageKey } from '../core/ports/pages.ts'
 import type { Store } from '../core/ports/store.ts'
 import { pollUntil } from './poll-until.ts'
-import type { WithoutSlot } from './wait-for-events.ts'
 
-export type WaitingReading = PageReading & {
-  /** Seconds. */
-  readonly wait: number
-  readonly signal?: AbortSignal | undefined
-  readonly withoutSlot?: WithoutSlot
-}
+type WaitingReading = PageReading & Waiting
 type Deps = {
   readonly pages: Pick<Store['pages'], 'find'>
   readonly read: (page: PageReading) => Promise<ReadPage>
@@ -58,6 +53,3 @@ export const waitForVersion = ({ pages, read }: Deps) => {
   // Nothing is awaited here: nearly every read of a page comes without a wait.
   return (input: WaitingReading): Promise<ReadPage> => (input.wait ? waitFor(input) : read(input))
 }
-
-/** Outside HTTP there is no slot to leave. */
-const inPlace: WithoutSlot = (wait) => wait()

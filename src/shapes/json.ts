@@ -1,11 +1,8 @@
 import * as v from 'valibot'
+import type { RawJson } from '../json/raw-json.ts'
 import { documented, inForm } from './text.ts'
 
-/**
- * A JSON value kept as its exact text, so that no digit and no member is lost. The text must be well-formed JSON: it is
- * returned unchanged and not checked again.
- */
-export type RawJson = { readonly rawJson: string }
+export type { RawJson } from '../json/raw-json.ts'
 
 /** Stands for a value of which only the text is kept. */
 const AS_SENT: RawJson = { rawJson: '' }

@@ -9,7 +9,7 @@ const files = globSync('**/*.ts', { cwd: SRC }).map((file) => ({
   text: readFileSync(join(SRC, file), 'utf8'),
 }))
 
-/** A folder imports itself and the folders after it, at run time. */
+/** A folder imports itself and the folders after it. */
 const ORDER = [
   /^(entry|cli)\//,
   /^compose\//,
@@ -36,6 +36,11 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   'node:sqlite': /^(adapters\/sqlite|maintenance)\//,
 }
 
+const isUpwards = (file: string, from: string): boolean => {
+  const rank = (path: string) => ORDER.findIndex((folder) => folder.test(path))
+  return rank(file) > rank(from)
+}
+
 const mayImport = (file: string, from: string): boolean => {
   if (from.startsWith('node:') || !/\.(ts|json)$/.test(from))
     return (PACKAGES[from] ?? (from.startsWith('node:') ? /./ : /^$/)).test(file)
@@ -44,8 +49,7 @@ const mayImport = (file: string, from: string): boolean => {
   // The console runs in a browser: it shares only how exact JSON is read.
   if (/^console\//.test(file) || /^console\//.test(from))
     return /^console\//.test(file) && /^(console|json)\//.test(from)
-  const rank = (path: string) => ORDER.findIndex((folder) => folder.test(path))
-  if (rank(file) > rank(from)) return false
+  if (isUpwards(file, from)) return false
   const [, own] = ADAPTER.exec(file) ?? []
   const [, others] = ADAPTER.exec(from) ?? []
   // The store on a cluster takes the one on PostgreSQL, and replaces the verbs that differ.
@@ -72,15 +76,21 @@ t.test('imports go in one direction only', async (t) => {
   }
 })
 
-/** Includes imports of types: a reader who follows them would return to the start. */
-t.test('files do not import each other in a circle', async (t) => {
-  const EACH = /^(?:import|export)\b[^'"`;=]*?\bfrom\s+'(\.[^']+\.ts)'/gm
-  const importing = new Map(
-    files.map(({ file, text }) => [
-      file,
-      [...text.matchAll(EACH)].map(([, from = '']) => relative(SRC, join(SRC, dirname(file), from))),
-    ]),
+/** The files that a file names in its imports, even those of types: a reader follows these, too. */
+const filesNamedIn = (file: string, text: string): string[] =>
+  [...text.matchAll(/^(?:import|export)\b[^'"`;=]*?\bfrom\s+'(\.[^']+\.ts)'/gm)].map(([, from = '']) =>
+    relative(SRC, join(SRC, dirname(file), from)),
   )
+
+t.test('types are imported in the same direction', async (t) => {
+  for (const { file, text } of files) {
+    const wrong = filesNamedIn(file, text).filter((from) => isUpwards(file, from))
+    t.strictSame(wrong, [], file)
+  }
+})
+
+t.test('files do not import each other in a circle', async (t) => {
+  const importing = new Map(files.map(({ file, text }) => [file, filesNamedIn(file, text)]))
   // Whatever imports nothing that is left is in no circle.
   for (let before = -1; before !== importing.size; ) {
     before = importing.size
@@ -109,7 +119,7 @@ t.test('an entry of the package brings only the packages that it needs', async (
     t.strictSame(packages(file), [], file)
 })
 
-t.test('type imports do not count, every other form does', async (t) => {
+t.test('of the imports at run time, type imports do not count, and every other form does', async (t) => {
   const text = [
     "import type { A } from '../a.ts'",
     "import { type B, c } from '../shapes/b.ts'",

@@ -1,6 +1,6 @@
 import { takesNoWrites } from '../../core/engine/obstacles.ts'
+import type { Optional } from '../../core/engine/optional.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
-import type { Optional } from '../../service/use-cases.ts'
 import { postgresCounts } from '../postgres/counts.ts'
 import { postgresErasures } from '../postgres/erasures.ts'
 import { postgresMerges } from '../postgres/merges.ts'

@@ -3,7 +3,7 @@ import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failu
 import { hopsIn } from '../../core/hooks/delivery.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireActiveTenant, requireScopes } from '../../core/tenants/identify.ts'
-import type { UseCases } from '../../service/use-cases.ts'
+import type { UseCases } from '../../service/operations/operations.ts'
 import { shareLoop } from '../loop-share.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import { stopwatch } from '../stopwatch.ts'

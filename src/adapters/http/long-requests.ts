@@ -1,5 +1,5 @@
+import type { WithoutSlot } from '../../core/engine/waiting.ts'
 import type { Caller } from '../../core/tenants/identify.ts'
-import type { WithoutSlot } from '../../service/wait-for-events.ts'
 import { shareLoop } from '../loop-share.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Admission, Slot } from './admission.ts'

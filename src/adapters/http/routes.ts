@@ -4,8 +4,12 @@ import type { SmallStore } from '../../core/ports/store.ts'
 import { writeJson } from '../../json/write-json.ts'
 import { IDS } from '../../service/operations/ids.ts'
 import type { Operation } from '../../service/operations/operation.ts'
-import { missingParts, type OperationId, operations } from '../../service/operations/operations.ts'
-import type { UseCases } from '../../service/use-cases.ts'
+import {
+  missingParts,
+  type OperationId,
+  operations,
+  type UseCases,
+} from '../../service/operations/operations.ts'
 import { createBatch, logBatch } from './batches.ts'
 import { writeItemsInPieces } from './items-in-pieces.ts'
 import { type CheckedRequest, type Route, runOf, writeBatch, writePage } from './route.ts'

@@ -1,6 +1,11 @@
 import type * as v from 'valibot'
 import { refuse } from '../../core/engine/failures.ts'
+import type { Result } from '../../core/engine/result.ts'
+import type { Waiting } from '../../core/engine/waiting.ts'
+import type { EventListing } from '../../core/events/list-events.ts'
+import type { PageReading, ReadPage } from '../../core/pages/get-page.ts'
 import type { SmallStore } from '../../core/ports/store.ts'
+import type { EventSlice } from '../../shapes/event.ts'
 import { activityOperations } from './activities.ts'
 import { apiKeyOperations } from './api-keys.ts'
 import { deliveryOperations } from './deliveries.ts'
@@ -99,6 +104,13 @@ export type Operations = typeof activityOperations &
   typeof hookOperations &
   typeof apiKeyOperations
 export type OperationId = keyof Operations
+/** The use cases as they are declared. */
+export type DeclaredUseCases = { readonly [Name in OperationId]: ReturnType<Operations[Name]['useCase']> }
+/** Every operation as a function of its input. Those that read a page or the feed may wait. */
+export type UseCases = Omit<DeclaredUseCases, 'getPage' | 'listEvents'> & {
+  readonly getPage: (page: PageReading & Waiting) => Promise<ReadPage>
+  readonly listEvents: (listing: EventListing & Waiting) => Promise<Result<EventSlice>>
+}
 type EntriesIn<Part> = Part extends { readonly entries: infer Entries } ? Entries : unknown
 type Part<Of, Name extends keyof Operation> = Of extends { readonly [_ in Name]: infer Found }
   ? Found

@@ -2,7 +2,7 @@ import t from 'tap'
 import { writeItemsInPieces } from '../../../src/adapters/http/items-in-pieces.ts'
 import type { CheckedRequest, Run } from '../../../src/adapters/http/route.ts'
 import { writeJson } from '../../../src/json/write-json.ts'
-import type { UseCases } from '../../../src/service/use-cases.ts'
+import type { UseCases } from '../../../src/service/operations/operations.ts'
 
 const REQUEST = { tenantId: 'tenant' } as CheckedRequest<unknown, unknown>
 const answerOf = (run: Run) => run({} as UseCases, REQUEST, () => t.fail('nothing waits') as never)
