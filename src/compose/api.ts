@@ -14,7 +14,7 @@ import type { GatherObserver } from '../adapters/stores/gather.ts'
 import { type RowLimits, rememberRows } from '../adapters/stores/remember-rows.ts'
 import type { Config } from '../config/config.ts'
 import type { ApiKeys } from '../core/ports/api-keys.ts'
-import type { Signal, SmallStore, Store } from '../core/ports/store.ts'
+import { asWhole, type Signal, type SmallStore } from '../core/ports/store.ts'
 import type { Tenants } from '../core/ports/tenants.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { type Caller, identify } from '../core/tenants/identify.ts'
@@ -73,8 +73,7 @@ type Deps = {
 /** The API over a store. `onSignal`: call it with the signals of the store. */
 export const composeApi = (deps: Deps) => {
   const { clock, newId, webhooks, publicUrl, settings, keysRememberedMsMax } = deps
-  // Routes whose parts are missing do not exist.
-  const store = deps.store as Store
+  const store = asWhole(deps.store)
   const { requireIdentity, prospectsRememberedMax, counts } = settings
   const hooks = { secrets: webhooks.secrets, publicUrl, shareLoop }
   const composed = composeUseCases({

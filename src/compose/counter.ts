@@ -1,6 +1,6 @@
 import type { Job } from '../adapters/job-runner.ts'
 import { countProspectLogs } from '../core/counts/count-prospect-logs.ts'
-import type { Store } from '../core/ports/store.ts'
+import { asWhole, type Store } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'
 
 const POLL_MS = 10_000
@@ -18,8 +18,7 @@ export type CounterOptions = {
 /** Counts activities, for tenants whose counts are read. Several processes share the work. */
 export const counterJobs = (options: CounterOptions): readonly Job[] => {
   const { clock = Date.now, counts = true } = options
-  // The job runs only over a store that has the parts it needs.
-  const store = options.store as Store
+  const store = asWhole(options.store)
   const stepWith: Job['stepWith'] = (onError) => countProspectLogs({ store, clock, onError })
   const needs = ['counts', 'prospectCounts', 'moments'] as const
   return counts ? [{ needs, queue: 'counts', pollMs: POLL_MS, restMs: REST_MS, stepWith }] : []

@@ -7,7 +7,7 @@ import { DEFAULTS } from '../config/config.ts'
 import { deleteExpired } from '../core/erasures/delete-expired.ts'
 import { eraseProspects } from '../core/erasures/erase-prospects.ts'
 import { sweepLateLogs } from '../core/erasures/sweep-late-logs.ts'
-import type { Store } from '../core/ports/store.ts'
+import { asWhole, type Store } from '../core/ports/store.ts'
 import type { Clock, NewId, Served, Timestamp } from '../core/ports/world.ts'
 import { moveMerged } from '../core/prospects/move-merged.ts'
 import { removeTenants } from '../core/tenants/remove-tenants.ts'
@@ -61,8 +61,7 @@ export const createEraser = (options: EraserOptions, queues?: QueueWatch): Backg
 
 export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const { clock = Date.now, newId = createNewId(), retentionDays = null, onPause = warn } = options
-  // A job runs only over a store that has the parts it needs.
-  const store = options.store as Store
+  const store = asWhole(options.store)
   const { eventDaysKept = DEFAULTS.eventDaysKept } = options
   const expire = { store, clock, retentionDays, eventDaysKept, onPause }
   const erasing = { signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const

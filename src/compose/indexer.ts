@@ -1,6 +1,6 @@
 import type { Job } from '../adapters/job-runner.ts'
 import { shareLoop } from '../adapters/loop-share.ts'
-import type { Store } from '../core/ports/store.ts'
+import { asWhole, type Store } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { indexProspects } from '../core/prospects/index-prospects.ts'
 
@@ -18,8 +18,7 @@ export type IndexerOptions = {
 /** Indexes people for the search, in tenants that are searched. Several processes share the work. */
 export const indexerJobs = (options: IndexerOptions): readonly Job[] => {
   const { clock = Date.now } = options
-  // The job runs only over a store that has the part it needs.
-  const store = options.store as Store
+  const store = asWhole(options.store)
   const stepWith: Job['stepWith'] = (onError) => indexProspects({ store, clock, onError, shareLoop })
   return [{ needs: ['searchIndex'], queue: 'search', pollMs: POLL_MS, restMs: REST_MS, stepWith }]
 }

@@ -10,7 +10,7 @@ import { namePatiently } from '../core/pages/name-patiently.ts'
 import { publishVersions } from '../core/pages/publish-versions.ts'
 import { runSchedules } from '../core/pages/run-schedules.ts'
 import { unpublishDeleted } from '../core/pages/unpublish-deleted.ts'
-import type { SmallStore, Store } from '../core/ports/store.ts'
+import { asWhole, type SmallStore } from '../core/ports/store.ts'
 import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { notePublisher } from '../service/unattended.ts'
@@ -60,8 +60,7 @@ export const createPublisher = (options: PublisherOptions, queues?: QueueWatch):
 
 export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
   const { clock = Date.now, newId = createNewId() } = options
-  // A job runs only over a store that has the parts it needs.
-  const store = options.store as Store
+  const store = asWhole(options.store)
   const {
     namer = null,
     namerCallsMax = DEFAULTS.namerCallsMax,

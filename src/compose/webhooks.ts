@@ -8,7 +8,7 @@ import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { webhookEventData } from '../core/events/event-data.ts'
 import { numberEvents } from '../core/events/number-events.ts'
-import type { SmallStore, Store } from '../core/ports/store.ts'
+import { asWhole, type SmallStore } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { type OnEndpoint, sendWebhooks } from '../core/webhooks/send-webhooks.ts'
 import type { WebhookTools } from '../core/webhooks/webhook-tools.ts'
@@ -44,8 +44,7 @@ export const createWebhooks = (
 
 export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools): readonly Job[] => {
   const { clock = Date.now, newId = createNewId() } = options
-  // A job runs only over a store that has the parts it needs.
-  const store = options.store as Store
+  const store = asWhole(options.store)
   const { pollMs = DEFAULTS.publisherPollMs, onEndpoint = () => {} } = options
   const { send, secrets } = sharedTools ?? webhookTools(options.webhooks, clock)
   const dataOf = webhookEventData(eventReaders({ store }, EVENT_READS))

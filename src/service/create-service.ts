@@ -4,7 +4,7 @@ import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { refuse } from '../core/engine/failures.ts'
 import type { HookReceiver } from '../core/hooks/receive-hook.ts'
-import type { Store } from '../core/ports/store.ts'
+import { asWhole } from '../core/ports/store.ts'
 import { inTenant, PublishedOptions } from '../shapes/input.ts'
 import { administration } from './administration.ts'
 import { batchCallOf, callOf } from './call-of.ts'
@@ -40,8 +40,7 @@ export const createService = (options: ServiceOptions): Service => {
   const { clock = Date.now, newId = createNewId() } = checkOptions('createService', options)
   const { requireIdentity = false, counts = true } = options
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
-  // What needs a missing part refuses before it touches the part.
-  const store = options.store as Store
+  const store = asWhole(options.store)
   const deps = { store, clock, newId }
   const webhooks = webhookTools(options.webhooks, clock)
   const hooks = { secrets: webhooks.secrets, publicUrl: options.publicUrl ?? null, shareLoop }

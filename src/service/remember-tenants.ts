@@ -1,4 +1,4 @@
-import type { SmallStore, Store } from '../core/ports/store.ts'
+import type { SmallStore } from '../core/ports/store.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
@@ -7,13 +7,13 @@ const TENANTS_REMEMBERED_MAX = 10_000
  * Refuses `not_found` for an unknown tenant. A known one needs no second look-up until it is forgotten. A store without
  * tenants takes any.
  */
-export const rememberTenants = (store: SmallStore) => {
+export const rememberTenants = ({ tenants }: SmallStore) => {
   const known = new Map<string, Promise<unknown>>()
   return {
     requireTenant: async (tenantId: string): Promise<void> => {
-      if (store.tenants === undefined) return
+      if (tenants === undefined) return
       if (known.size >= TENANTS_REMEMBERED_MAX) known.clear()
-      const found = known.get(tenantId) ?? brandsOf(store as Store, tenantId)
+      const found = known.get(tenantId) ?? brandsOf({ tenants }, tenantId)
       known.set(tenantId, found)
       found.catch(() => known.delete(tenantId))
       await found

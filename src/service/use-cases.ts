@@ -13,7 +13,7 @@ import { eventData, webhookEventData } from '../core/events/event-data.ts'
 import { createPageWithVersion } from '../core/pages/create-page-with-version.ts'
 import type { PageReading } from '../core/pages/get-page.ts'
 import type { ProspectKey } from '../core/ports/prospects.ts'
-import type { Needs, Ports, SmallStore, Store } from '../core/ports/store.ts'
+import { asWhole, type Needs, type Ports, type SmallStore } from '../core/ports/store.ts'
 import { getProspect } from '../core/prospects/get-prospect.ts'
 import { eventReaders } from './event-readers.ts'
 import type { Operation, UseCaseDeps } from './operations/operation.ts'
@@ -55,8 +55,7 @@ type Deps = Omit<Needs<never>, 'store'> &
 
 /** The operations over a store. What only makes them faster is put on here, and can be taken off by deleting its line. */
 export const composeUseCases = ({ store: offered, observerOf, ...settings }: Deps): UseCases => {
-  // The operations that need a part which the store lacks are never made.
-  const store = offered as Store
+  const store = asWhole(offered)
   const tools = { ...settings, store, shareLoop, inQueue: createWriteQueue() }
   const gatherOptions = (operation: string) => ({
     listsInFlightMax: READS_IN_FLIGHT_MAX,

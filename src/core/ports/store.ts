@@ -139,6 +139,12 @@ export type SmallStore = Partial<Omit<Store, 'activities' | 'pageGroups' | 'page
   readonly pages: Omit<Pages, 'change' | 'listPublished'> & Partial<Pages>
   readonly versions: Omit<Versions, 'findByKey' | 'tally' | 'backlog'> & Partial<Versions>
 }
+/**
+ * Lets the wiring treat a small store as a whole one. Nothing touches a part that is missing: operations that need it have
+ * no route and refuse when they are called, and jobs that need it do not run.
+ */
+export const asWhole = (store: { readonly [Part in keyof Store]?: unknown }): Store => store as Store
+
 /** The dependencies of a use case: these parts of the store, the time, ids, and turns for long work. */
 export type Needs<Part extends keyof Store> = {
   readonly store: Pick<Store, Part>
