@@ -1,21 +1,18 @@
 import { shareLoop } from '../adapters/loop-share.ts'
 import { shareEqual } from '../adapters/share-equal.ts'
-import { assumingUnchanged } from '../adapters/stores/assuming-unchanged.ts'
 import { type GatherObserver, gather } from '../adapters/stores/gather.ts'
 import { readEach } from '../adapters/stores/read-each.ts'
 import { remembering } from '../adapters/stores/remembering.ts'
 import { listTimeline } from '../core/activities/list-timeline.ts'
 import { logActivitiesTogether, logProspectActivity } from '../core/activities/log-prospect-activity.ts'
 import { refuse } from '../core/engine/failures.ts'
-import { keyOf } from '../core/engine/keys.ts'
 import { createWriteQueue } from '../core/engine/write-queue.ts'
 import { eventData, webhookEventData } from '../core/events/event-data.ts'
-import { createPageWithVersion } from '../core/pages/create-page-with-version.ts'
-import type { PageReading } from '../core/pages/get-page.ts'
 import type { ProspectKey } from '../core/ports/prospects.ts'
 import { asWhole, type Needs, type Ports, type SmallStore } from '../core/ports/store.ts'
 import { getProspect } from '../core/prospects/get-prospect.ts'
 import { eventReaders } from './event-readers.ts'
+import { fasterWith, gatheringWith } from './faster.ts'
 import type { Operation, UseCaseDeps } from './operations/operation.ts'
 import {
   type DeclaredUseCases,
@@ -28,19 +25,10 @@ import {
 import { waitForEvents } from './wait-for-events.ts'
 import { waitForVersion } from './wait-for-version.ts'
 
-/** The embedded database reads one after the other; on PostgreSQL a second list fills the time the first one waits. */
-const READS_IN_FLIGHT_MAX = 2
 /** The resources of events may each be as large as a body: at most 32 MiB of them at once. */
-const EVENT_RESOURCES = { listLengthMax: 16, dedupeKey: JSON.stringify }
-/** Slices of the feed and counts are read separately: none waits for one that scans many rows. */
-const SEPARATE_READS = { listLengthMax: 1, listsInFlightMax: 16, dedupeKey: JSON.stringify }
-/** Each delivery reads its resource and fills in a template: those that wait for that share the answer to equal ones. */
-const DELIVERIES = { listLengthMax: 1, listsInFlightMax: 2, dedupeKey: JSON.stringify }
+const EVENT_RESOURCES = { listLengthMax: 16 }
 /** Waiting readers of one tenant share a read. */
-const WAITING_READS = { listLengthMax: 64, dedupeKey: JSON.stringify }
-/** This takes half the time of `JSON.stringify`, and pages are read most often. */
-const pageKey = ({ tenantId, pageGroupId, pageId, publishedOnly }: PageReading) =>
-  publishedOnly ? keyOf(tenantId, pageGroupId, pageId, 'published') : keyOf(tenantId, pageGroupId, pageId)
+const WAITING_READERS = { listLengthMax: 64 }
 
 export type UseCaseSettings = Pick<UseCaseDeps<never>, 'requireIdentity' | 'counts'> & {
   /** Prospects that need no look-up; 0: none. */
@@ -53,26 +41,20 @@ type Deps = Omit<Needs<never>, 'store'> &
     readonly observerOf?: ((operation: string) => GatherObserver | undefined) | undefined
   }
 
-/** The operations over a store. What only makes them faster is put on here, and can be taken off by deleting its line. */
+/** The operations over a store. */
 export const composeUseCases = ({ store: offered, observerOf, ...settings }: Deps): UseCases => {
   const store = asWhole(offered)
   const tools = { ...settings, store, shareLoop, inQueue: createWriteQueue() }
-  const gatherOptions = (operation: string) => ({
-    listsInFlightMax: READS_IN_FLIGHT_MAX,
-    groupOf: tenantOf,
-    observer: observerOf?.(operation),
-  })
-  const readers = eventReaders(tools, { ...gatherOptions('eventData'), ...EVENT_RESOURCES })
-  const logStore = {
-    ...store,
-    activities: remembering(store.activities, settings.prospectsRememberedMax),
-  }
+  const gathering = gatheringWith(observerOf)
+  const readers = eventReaders(tools, gathering('eventData', EVENT_RESOURCES))
+  const activities = remembering(store.activities, settings.prospectsRememberedMax)
+  const toolsToLog = { ...tools, store: { ...store, activities } }
   const deps: UseCaseDeps<keyof Ports> = {
     ...tools,
     dataOf: eventData(readers),
     webhookDataOf: webhookEventData(readers),
-    logProspectActivity: logProspectActivity({ ...tools, store: logStore }),
-    logActivitiesTogether: logActivitiesTogether({ ...tools, store: logStore }),
+    logProspectActivity: logProspectActivity(toolsToLog),
+    logActivitiesTogether: logActivitiesTogether(toolsToLog),
     getProspect: shareEqual(getProspect(tools)),
     listTimeline: shareEqual(listTimeline(tools)),
     // Each may be as large as a request.
@@ -81,30 +63,23 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
       {
         listLengthMax: 1,
         listsInFlightMax: 2,
-        groupOf: tenantOf,
+        groupOf: ({ tenantId }) => tenantId,
       },
     ),
   }
-  const useCases = eachOperation<DeclaredUseCases>((name, operation) => useCaseOf(name, operation, deps))
-
+  const faster = fasterWith({ tools, logProspectActivity: deps.logProspectActivity, gathering })
+  const useCases = eachOperation<DeclaredUseCases>((name, operation) =>
+    faster(name, operation, useCaseOf(name, operation, deps)),
+  )
+  const { createPageWithVersion, getPage, listEvents } = useCases
   return {
     ...useCases,
-    ...sharingEqualReads(useCases),
-    getPage: waitForVersion({ pages: store.pages, read: shareEqual(useCases.getPage, pageKey) }),
-    logProspectActivity: deps.logProspectActivity,
-    createPageWithVersion: refusingMissingSchedules(
-      offered,
-      createPageWithVersion({ ...tools, store: { pages: assumingUnchanged(store.pages) } }),
-    ),
-    listProspectLogCounts: gather(readEach(useCases.listProspectLogCounts), {
-      ...gatherOptions('listProspectLogCounts'),
-      ...SEPARATE_READS,
-    }),
-    getDelivery: gather(readEach(useCases.getDelivery), { ...gatherOptions('getDelivery'), ...DELIVERIES }),
+    createPageWithVersion: refusingMissingSchedules(offered, createPageWithVersion),
+    getPage: waitForVersion({ pages: store.pages, read: getPage }),
     listEvents: waitForEvents({
       store,
-      read: gather(readEach(useCases.listEvents), { ...gatherOptions('listEvents'), ...SEPARATE_READS }),
-      gatherOptions: { ...gatherOptions('waitForEvents'), ...WAITING_READS },
+      read: listEvents,
+      gatherOptions: gathering('waitForEvents', WAITING_READERS),
     }),
   }
 }
@@ -114,13 +89,6 @@ const useCaseOf = (name: OperationId, operation: Operation, deps: UseCaseDeps<ke
   missingParts(operation, deps.store).length === 0
     ? operation.useCase(deps)
     : async () => requireParts(deps.store, name, ...operation.needs)
-
-type Read = (query: { readonly tenantId: string }) => Promise<unknown>
-/** Equal reads at the same moment share one answer, except those that return lines. */
-const sharingEqualReads = (useCases: DeclaredUseCases): Partial<DeclaredUseCases> =>
-  eachOperation((name, { method, lines }) =>
-    method === 'GET' && !lines ? shareEqual(useCases[name] as Read) : useCases[name],
-  )
 
 type CreatePage = UseCases['createPageWithVersion']
 /** Without schedules nothing would publish a page at a later time. */
@@ -132,5 +100,3 @@ const refusingMissingSchedules = ({ schedules }: SmallStore, createPage: CreateP
     return refuse('invalid_request', 'The store has no `schedules`, which `publishAt` needs.', { errors })
   }
 }
-
-const tenantOf = ({ tenantId }: { readonly tenantId: string }): string => tenantId
