@@ -6,9 +6,10 @@ import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { deleteExpired } from '../core/erasures/delete-expired.ts'
 import { eraseProspects } from '../core/erasures/erase-prospects.ts'
+import { notingFailedRewrites } from '../core/erasures/noting-failed-rewrites.ts'
 import { sweepLateLogs } from '../core/erasures/sweep-late-logs.ts'
 import { asWhole, type Store } from '../core/ports/store.ts'
-import type { Clock, NewId, Served, Timestamp } from '../core/ports/world.ts'
+import type { Clock, NewId, Served } from '../core/ports/world.ts'
 import { moveMerged } from '../core/prospects/move-merged.ts'
 import { removeTenants } from '../core/tenants/remove-tenants.ts'
 
@@ -63,50 +64,44 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const { clock = Date.now, newId = createNewId(), retentionDays = null, onPause = warn } = options
   const store = asWhole(options.store)
   const { eventDaysKept = DEFAULTS.eventDaysKept } = options
-  const expire = { store, clock, retentionDays, eventDaysKept, onPause }
-  const erasing = { signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
-  /** The file could not be rewritten, which is retried minutes later: until then erasing does not work. */
-  let isFailing = false
-  const rewrite = async (now: Timestamp): Promise<boolean> => {
-    const isRewritten = await store.erasures.rewrite(now).catch((error) => {
-      isFailing = true
-      throw error
-    })
-    if (isRewritten) isFailing = false
-    return isRewritten
-  }
-  const deps = { store: { ...store, erasures: { ...store.erasures, rewrite } }, clock }
-  const removing = { pollMs: POLL_MS, restMs: REST_MS, isFailing: () => isFailing }
-  const expiring = { pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
+  const { erasures, isFailing } = notingFailedRewrites(store.erasures)
+  const rewriting = { store: { ...store, erasures }, clock }
   return [
     {
-      ...removing,
-      ...erasing,
       needs: ['erasures', 'moments'],
       queue: 'erasures',
-      stepWith: () => eraseProspects(deps),
+      signal: 'prospects',
+      pollMs: POLL_MS,
+      restMs: REST_MS,
+      isFailing,
+      stepWith: () => eraseProspects(rewriting),
     },
     {
-      ...erasing,
       needs: ['merges', 'moments'],
       queue: 'merges',
+      signal: 'prospects',
+      pollMs: POLL_MS,
       restMs: MOVE_REST_MS,
       stepWith: () => moveMerged({ store, clock, newId }),
     },
     {
-      ...removing,
       needs: ['tenants', 'erasures', 'moments'],
       queue: 'removals',
-      stepWith: (onError) => removeTenants({ ...deps, onError }),
+      pollMs: POLL_MS,
+      restMs: REST_MS,
+      isFailing,
+      stepWith: (onError) => removeTenants({ ...rewriting, onError }),
     },
     {
-      ...expiring,
       needs: ['erasures', 'events', 'tenants'],
-      stepWith: (onError) => deleteExpired({ ...expire, onError }),
+      pollMs: EXPIRED_POLL_MS,
+      restMs: REST_MS,
+      stepWith: (onError) => deleteExpired({ store, clock, retentionDays, eventDaysKept, onPause, onError }),
     },
     {
-      ...expiring,
       needs: ['erasures', 'merges', 'tenants'],
+      pollMs: EXPIRED_POLL_MS,
+      restMs: REST_MS,
       stepWith: (onError) => sweepLateLogs({ store, clock, onError }),
     },
   ]

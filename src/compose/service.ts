@@ -12,13 +12,11 @@ import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
 import { watchQueues } from '../adapters/queue-watch.ts'
-import { sharedCall } from '../adapters/shared-call.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
 import { createSecrets, createSecretsWith } from '../adapters/webhooks/secrets.ts'
 import type { Config } from '../config/config.ts'
 import type { PostgresUrl } from '../config/database-address.ts'
 import { countUsage } from '../core/counts/count-usage.ts'
-import { unavailable } from '../core/engine/failures.ts'
 import { readyToRead } from '../core/engine/obstacles.ts'
 import { MINUTE_MS } from '../core/engine/times.ts'
 import type { Used } from '../core/ports/counts.ts'
@@ -34,6 +32,7 @@ import { indexerJobs } from './indexer.ts'
 import { observeWork, watchDatabase } from './observe-work.ts'
 import { patientReadiness } from './patient-readiness.ts'
 import { createPublisher } from './publisher.ts'
+import { createServing } from './serving.ts'
 import { measureSizes } from './sizes.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 import { logKeyChange, watchKeys } from './watch-keys.ts'
@@ -117,38 +116,6 @@ export const webhooksOf = (
   const { webhooksAllowedHosts: allowedHosts, webhooksAllowedNetworks: allowedNetworks } = config
   const options = { allowedHosts, allowedNetworks, answers: config.webhookAnswers }
   return { ...webhookTools(options, clock, ALLOW_LISTS), secrets }
-}
-
-/** Whether the service is starting, serving or stopping, and what it refuses because of that. */
-const createServing = (store: Store, ready: Store['ready']) => {
-  let state: 'starting' | 'serving' | 'stopping' = 'starting'
-  const onceStarted =
-    <Row>(find: (ids: readonly string[]) => Promise<readonly Row[]>) =>
-    async (ids: readonly string[]) => {
-      if (state === 'starting') throw unavailable('The service is starting.')
-      return find(ids)
-    }
-  const askStore = async () => {
-    if (state !== 'serving') throw unavailable(`The service is ${state}.`)
-    return ready()
-  }
-  return {
-    /** Refuses look-ups of keys and hooks before the start: the store may not be migrated yet. */
-    store: {
-      ...store,
-      apiKeys: { ...store.apiKeys, findByHashes: onceStarted(store.apiKeys.findByHashes) },
-      hooks: { ...store.hooks, findByIds: onceStarted(store.hooks.findByIds) },
-    },
-    /** Checks that arrive together ask the database once. */
-    ready: sharedCall(askStore),
-    start: (): void => {
-      state = 'serving'
-    },
-    stop: (): void => {
-      state = 'stopping'
-    },
-    isStopping: (): boolean => state === 'stopping',
-  }
 }
 
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
