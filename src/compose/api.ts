@@ -4,7 +4,7 @@ import { type Authenticate, byApiKey, byFunction, type IdentifyCaller } from '..
 import { limitFailedAuth } from '../adapters/http/limits/failed-auth-limit.ts'
 import { limitForms } from '../adapters/http/limits/form-limit.ts'
 import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
-import type { RawRoute } from '../adapters/http/public-routes.ts'
+import type { RawRoute } from '../adapters/http/raw-route.ts'
 import type { LogFields, RequestLog } from '../adapters/http/requests.ts'
 import { routesOver } from '../adapters/http/routes.ts'
 import { shareLoop } from '../adapters/loop-share.ts'

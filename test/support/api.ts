@@ -3,8 +3,9 @@ import { createApi } from '../../src/adapters/http/api.ts'
 import { byApiKey } from '../../src/adapters/http/callers.ts'
 import { limitForms } from '../../src/adapters/http/limits/form-limit.ts'
 import { createRateLimit } from '../../src/adapters/http/limits/rate-limit.ts'
+import { metricsRoute } from '../../src/adapters/http/metrics-route.ts'
 import { PROBLEMS } from '../../src/adapters/http/problems.ts'
-import { metricsRoute, type RawRoute } from '../../src/adapters/http/public-routes.ts'
+import type { RawRoute } from '../../src/adapters/http/raw-route.ts'
 import {
   type Api,
   type ApiRequest,

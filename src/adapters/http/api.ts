@@ -11,14 +11,18 @@ import { type Admission, turnToRun } from './admission.ts'
 import { answerLines } from './answer-lines.ts'
 import type { IdentifyCaller } from './callers.ts'
 import { createWriteTagged, isKnown } from './entity-tags.ts'
-import { preflightOver, RECEIVING_ROUTES, type ReceivingRoute, receiveOver, shownTo } from './hook-routes.ts'
+import { preflightOver } from './hook-cors.ts'
+import { receiveOver } from './hook-deliveries.ts'
+import { shownTo } from './hook-refusals.ts'
+import { RECEIVING_ROUTES, type ReceivingRoute } from './hook-routes.ts'
 import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { locationsAmong } from './locations.ts'
 import { longStepsOver } from './long-requests.ts'
 import { createReadBody, parseRequest, requireJson } from './parse-request.ts'
 import { problem } from './problems.ts'
-import { admitted, publicRoutes, type RawRoute } from './public-routes.ts'
+import { publicRoutes } from './public-routes.ts'
+import { admitted, type RawRoute } from './raw-route.ts'
 import { requestIdIn, traceIdIn } from './request-headers.ts'
 import {
   ALWAYS,
@@ -74,7 +78,7 @@ export const createApi = (deps: Deps): Api => {
   ])
   const readBody = createReadBody(admission)
   const answerHook = receiveOver({ ...deps, readBody })
-  const corsOfHook = preflightOver(deps)
+  const corsOfHook = preflightOver(deps.receiver)
   const writeTagged = createWriteTagged()
   const locationOf = locationsAmong(routes)
 

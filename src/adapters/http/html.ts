@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { headerOf } from './request-headers.ts'
-import type { ApiRequest, ApiResponse } from './requests.ts'
+import { type ApiRequest, type ApiResponse, json, jsonLine } from './requests.ts'
 
 const HTML_TYPE = /\btext\/(?:html|\*)[^,]*?(?:;\s*q=([\d.]+)|,|$)/i
 const JSON_TYPE = /\bapplication\/json\b[^,]*?(?:;\s*q=([\d.]+)|,|$)/i
@@ -60,4 +60,10 @@ ${body}
 </html>
 `
   return { status: 200, headers: HEADERS, body: text }
+}
+
+/** The page for browsers, and JSON for all other clients. */
+export const pageOrJson = (request: ApiRequest, page: () => ApiResponse, value: object): ApiResponse => {
+  const response = takesHtml(request) ? page() : json(200, jsonLine(value))
+  return { ...response, headers: { ...response.headers, vary: 'accept' } }
 }

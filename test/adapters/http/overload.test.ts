@@ -1,5 +1,5 @@
 import t from 'tap'
-import { metricsRoute } from '../../../src/adapters/http/public-routes.ts'
+import { metricsRoute } from '../../../src/adapters/http/metrics-route.ts'
 import { heldLists, openScene } from '../../support/api.ts'
 
 const LOG = 'POST /v0/prospect_logs'

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import * as nodeModules from 'node:module'
 import { refuse } from '../../../core/engine/failures.ts'
 import { assetOf, loadedOnce } from '../assets.ts'
-import { type RawRoute, rawRoute } from '../public-routes.ts'
+import { type RawRoute, rawRoute } from '../raw-route.ts'
 
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { orNull } from '../../../core/engine/or-null.ts'
 import { type Asset, assetOf, loadedOnce } from '../assets.ts'
-import { type RawRoute, rawRoute } from '../public-routes.ts'
+import { type RawRoute, rawRoute } from '../raw-route.ts'
 import { CONTENT_SECURITY_POLICY, LOOK, PAGE, PLAIN_PAGE, START } from './page.ts'
 
 const HTML = {

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../../shapes/api-key.ts'
 import { requireJson } from '../parse-request.ts'
-import type { RawRoute } from '../public-routes.ts'
+import type { RawRoute } from '../raw-route.ts'
 import { headerOf } from '../request-headers.ts'
 import { answerMessage, failed } from './protocol.ts'
 
