@@ -27,7 +27,7 @@ export type Tenant = ReturnType<typeof newTenant>
 
 /** One request between its arrival and its answer. */
 export type Slot = {
-  readonly tenant: Tenant
+  tenant: Tenant
   /** The queue in which it waits for its turn: `ready` or `begun` of its tenant. */
   queue: Set<Slot>
   bytes: number
@@ -104,13 +104,22 @@ export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Sl
     }
   }
 
+  /** The tenant, with one more slot. */
+  const enter = (tenantId: string): Tenant => {
+    const tenant = tenants.get(tenantId) ?? newTenant(tenantId)
+    makeRoomForRequest(tenant)
+    tenants.set(tenantId, tenant)
+    tenant.slots++
+    return tenant
+  }
+
   return {
-    /** A slot for one request, which waits. Refuses `unavailable` when too many wait. */
+    /**
+     * A slot for one request, which waits, and must `leave`. `answerBytes`: see `Slot`. Refuses `unavailable` when too many
+     * wait.
+     */
     arrive: (tenantId: string, answerBytes = 0): Slot => {
-      const tenant = tenants.get(tenantId) ?? newTenant(tenantId)
-      makeRoomForRequest(tenant)
-      tenants.set(tenantId, tenant)
-      tenant.slots++
+      const tenant = enter(tenantId)
       const slot: Slot = {
         tenant,
         queue: tenant.ready,
@@ -124,6 +133,16 @@ export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Sl
       }
       countWaiting(slot, 1)
       return slot
+    },
+
+    /** Lets a request that has left wait again in its slot, without a body. Refuses like `arrive`. */
+    reenter: (slot: Slot): void => {
+      slot.tenant = enter(slot.tenant.id)
+      slot.queue = slot.tenant.ready
+      slot.bytes = 0
+      slot.items = 1
+      slot.state = 'waiting'
+      countWaiting(slot, 1)
     },
 
     /** From now on the request, which waits, holds this many bytes. Refuses `unavailable` when all hold too many. */

@@ -32,18 +32,14 @@ export const createAdmission = (limits: Limits) => {
   }
   const room = createRoom(limits, drop)
   const turns = createTurns(limits, room, drop)
+  const { arrive, reenter, hold } = room
+  const { turn } = turns
 
   return {
-    /** A slot for one request, which must `leave`. `answerBytes`: see `Slot`. Refuses `unavailable` when too many wait. */
-    arrive: room.arrive,
-
-    /** Lets a request that has left arrive again, in the same slot. Refuses like `arrive`. */
-    arriveAgain: (slot: Slot): void => {
-      Object.assign(slot, room.arrive(slot.tenant.id, slot.answerBytes))
-    },
-
-    /** From now on the request, which waits, holds this many bytes. Refuses `unavailable` when all hold too many. */
-    hold: room.hold,
+    arrive,
+    reenter,
+    hold,
+    turn,
 
     /** The body once it is read. Rejects with `unavailable` when the room is needed for another tenant. */
     reading: <Body>(slot: Slot, body: Promise<Body>): Promise<Body> =>
@@ -52,13 +48,10 @@ export const createAdmission = (limits: Limits) => {
         body.then(resolve, reject)
       }),
 
-    /** Undefined if the request may begin at once, else a promise of its turn. Rejects with `unavailable`. */
-    turn: turns.turn,
-
     /** The turn for the next items of a batch in progress. Until then it waits like any request. */
     nextTurn: (slot: Slot, items: number): Promise<void> | undefined => {
       turns.requeue(slot, items)
-      return turns.turn(slot)
+      return turn(slot)
     },
 
     /** Marks an answer as waiting for its reader. Calls `onDropped` when the room is needed for another tenant. */

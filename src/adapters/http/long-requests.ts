@@ -56,7 +56,7 @@ export const longStepsOver =
         if (isOld(beganMs)) await requireCaller(request)
         logFields.waitedMs = Math.floor((logFields.waitedMs ?? 0) + stopwatch() - beganMs)
         if (found.isNew) {
-          admission.arriveAgain(slot)
+          admission.reenter(slot)
           await admission.turn(slot)
         }
         return found
