@@ -1,4 +1,5 @@
 import type { ClaimQuery } from '../../core/ports/versions.ts'
+import { compare } from './table.ts'
 
 type Waiting = { readonly tenantId: string; readonly claimableAt: string; readonly attempts: number }
 
@@ -13,8 +14,3 @@ export const claimFrom = <Row extends Waiting>(
     .sort((a, b) => compare(a.tenantId, b.tenantId) || compare(a.claimableAt, b.claimableAt))
     .slice(0, max)
     .flatMap((row) => change(row, { claimableAt: until, attempts: row.attempts + 1 }) ?? [])
-
-export const compare = (a: string, b: string): number => {
-  if (a === b) return 0
-  return a < b ? -1 : 1
-}

@@ -1,29 +1,13 @@
-import type { Deletions, PageGroupDeletion, PageToUnpublish } from '../../core/ports/deletions.ts'
-import type { PageGroupKey } from '../../core/ports/page-groups.ts'
-import type { Outbox } from './events.ts'
-import type { groupTable } from './page-groups.ts'
+import type { Deletions, PageGroupDeletion } from '../../core/ports/deletions.ts'
+import type { PageTables } from './page-tables.ts'
 import { type IsActive, indexBy, tableOf } from './table.ts'
 
-type Kept = {
-  readonly groups: ReturnType<typeof groupTable>
-  readonly outbox: Outbox
-  readonly isActive: IsActive
-  /** Called after a group was deleted. */
-  readonly began: () => void
-  /** The pages of a group after this id. */
-  readonly pagesAfter: (group: PageGroupKey, afterPageId: string, max: number) => readonly PageToUnpublish[]
-  /** Unpublishes the pages of a group after one id and up to another; null: all after it. */
-  readonly unpublish: (group: PageGroupKey, afterPageId: string, toPageId: string | null) => void
-}
-
-export const memoryDeletions = ({
-  groups,
-  outbox,
-  isActive,
-  began,
-  pagesAfter,
-  unpublish,
-}: Kept): Deletions => {
+/** Calls `began` after a page group was deleted. */
+export const memoryDeletions = (
+  { groups, pages, outbox }: PageTables,
+  isActive: IsActive,
+  began: () => void,
+): Deletions => {
   const deletions = outbox.own(
     'page_group_deletions',
     tableOf({ byId: indexBy<PageGroupDeletion>(['tenantId'], ['pageGroupId']) }),
@@ -54,12 +38,17 @@ export const memoryDeletions = ({
         .slice(0, max)
     },
     next: async (tenantId) => structuredClone(deletions.byId.after({ tenantId })[0] ?? null),
-    pages: async (deletion, max) => pagesAfter(deletion, deletion.afterPageId, max),
+    pages: async (deletion, max) =>
+      pages.byId
+        .after(deletion, deletion.afterPageId, undefined, max)
+        .map(({ pageId, publishedVersionId }) => ({ pageId, isPublished: publishedVersionId !== null })),
     record: async (deletion, progress, events) => {
       const kept = deletions.byId.at(deletion)
       if (kept?.afterPageId !== deletion.afterPageId) return 'overtaken'
       outbox.save(events)
-      unpublish(deletion, deletion.afterPageId, progress?.afterPageId ?? null)
+      for (const page of pages.byId.after(deletion, deletion.afterPageId))
+        if (page.publishedAt !== null && (progress === null || page.pageId <= progress.afterPageId))
+          pages.change(page, { publishedVersionId: null, publishedAt: null })
       if (progress === null) deletions.remove(kept)
       else deletions.change(kept, progress)
       return 'recorded'

@@ -1,20 +1,8 @@
-import type { NewPageGroupRow, PageGroups } from '../../core/ports/page-groups.ts'
+import type { PageGroups } from '../../core/ports/page-groups.ts'
 import { takeSlice } from '../stores/take-slice.ts'
-import type { Outbox } from './events.ts'
-import { indexBy, type Own, tableOf } from './table.ts'
+import type { KeptGroup, PageTables } from './page-tables.ts'
 
-export type KeptGroup = NewPageGroupRow & { readonly revision: number }
-
-export const groupTable = (own: Own) =>
-  own(
-    'page_groups',
-    tableOf({
-      byId: indexBy<KeptGroup>(['tenantId'], ['pageGroupId']),
-      byKey: indexBy<KeptGroup>(['tenantId', 'idempotencyKey']),
-    }),
-  )
-
-export const memoryPageGroups = (groups: ReturnType<typeof groupTable>, outbox: Outbox): PageGroups => ({
+export const memoryPageGroups = ({ groups, outbox }: PageTables): PageGroups => ({
   list: async ({ tenantId, status, beforeId, limit }) => {
     const isListed = (group: KeptGroup) =>
       status === null ? group.status !== 'deleted' : group.status === status

@@ -8,14 +8,14 @@ import {
   type ProspectDay,
 } from '../../core/ports/prospect-counts.ts'
 import type { RawJson } from '../../shapes/json.ts'
+import type { PageTables } from './page-tables.ts'
 import type { People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
 type OfTenant = { readonly tenantId: string }
-type HasPage = (lookup: OfTenant & { readonly pageId: string }) => boolean
 export type ProspectCountTables = ReturnType<typeof memoryProspectCounts>
 
-export const memoryProspectCounts = ({ logs, prospects, outbox: { own } }: People, hasPage: HasPage) => {
+export const memoryProspectCounts = ({ logs, prospects, outbox: { own } }: People, { pages }: PageTables) => {
   const counts = own(
     'prospect_counts',
     tableOf({
@@ -44,7 +44,7 @@ export const memoryProspectCounts = ({ logs, prospects, outbox: { own } }: Peopl
         .filter(({ prospectId }) => !isErased(tenantId, prospectId))
         .flatMap((log) => {
           const pageId = pageIdIn(log.payload)
-          const page = pageId !== null && hasPage({ tenantId, pageId })
+          const page = pageId !== null && pages.byTenant.at({ tenantId, pageId }) !== undefined
           return [
             { ...log, kind: 'source' as const, name: log.source },
             ...(page ? [{ ...log, kind: 'page' as const, name: pageId }] : []),

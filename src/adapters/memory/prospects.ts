@@ -11,6 +11,7 @@ import { IDENTIFIER_KINDS } from '../../core/prospects/identifiers.ts'
 import { afterStart } from '../../core/prospects/search-keys.ts'
 import { AFTER_ALL_IDS, scan, takeSlice } from '../stores/take-slice.ts'
 import { isLiving, isUnchanged, type People } from './people.ts'
+import { compare } from './table.ts'
 
 export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, outbox }: People): Prospects => {
   const release = ({ tenantId, kind, hash, value, prospectId }: NewIdentifier, releasedAt: string) => {
@@ -131,5 +132,3 @@ export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, out
     },
   }
 }
-
-const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)

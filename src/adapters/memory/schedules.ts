@@ -1,30 +1,18 @@
-import type { PageKey, StoredVersion } from '../../core/ports/pages.ts'
 import { type DuePage, SCHEDULED_MAX, type Schedules } from '../../core/ports/schedules.ts'
-import { compare } from './claim.ts'
-import type { IsActive } from './table.ts'
+import { type PageTables, UNSCHEDULED } from './page-tables.ts'
+import { compare, type IsActive } from './table.ts'
 
-export const UNSCHEDULED = { publishAt: null, unpublishAt: null, scheduleNote: null }
-
-type Kept = {
-  readonly versions: () => readonly (PageKey & StoredVersion)[]
-  readonly pages: () => readonly (PageKey & { readonly unpublishAt: string | null })[]
-  readonly versionsOf: (page: PageKey) => readonly (PageKey & StoredVersion)[]
-  readonly isActive: IsActive
-  /** Both clear the schedule. */
-  readonly changePage: (page: PageKey) => void
-  readonly changeVersion: (version: PageKey & StoredVersion) => void
-}
-
-/** `versions` and `pages` are those that are scheduled. */
-export const memorySchedules = ({ versions, pages, versionsOf, isActive, ...kept }: Kept): Schedules => {
+export const memorySchedules = ({ pages, versions }: PageTables, isActive: IsActive): Schedules => {
   /** Everything that is due by this time, the earliest first. */
   const dueBy = (until: string): DuePage[] =>
     [
-      ...versions().map((row) => ({ ...row, at: row.publishAt })),
-      ...pages().map((row) => ({ ...row, at: row.unpublishAt, status: 'ready' })),
+      ...versions.scheduled.all().map((row) => ({ ...row, at: row.publishAt })),
+      ...pages.scheduled.all().map((row) => ({ ...row, at: row.unpublishAt, status: 'ready' })),
     ]
       .flatMap(({ tenantId, pageGroupId, pageId, at, status }) =>
-        at && at <= until && /ready|published/.test(status) ? { tenantId, pageGroupId, pageId, at } : [],
+        at !== null && at <= until && (status === 'ready' || status === 'published')
+          ? { tenantId, pageGroupId, pageId, at }
+          : [],
       )
       .sort((a, b) => compare(a.at, b.at))
   return {
@@ -37,15 +25,15 @@ export const memorySchedules = ({ versions, pages, versionsOf, isActive, ...kept
         .filter(({ tenantId }) => tenantId === lookup.tenantId)
         .slice(0, lookup.max),
     ofPage: async (page) =>
-      versionsOf(page)
+      [...versions.byId.backFrom(page)]
         .flatMap(({ versionId, status, computedName, publishAt, unpublishAt }) =>
           publishAt && status !== 'failed' ? { versionId, status, computedName, publishAt, unpublishAt } : [],
         )
         .sort((a, b) => compare(a.publishAt, b.publishAt) || compare(a.versionId, b.versionId))
         .slice(0, SCHEDULED_MAX),
     end: async (page) => {
-      kept.changePage(page)
-      versionsOf(page).forEach(kept.changeVersion)
+      pages.change(pages.byId.at(page), { unpublishAt: null })
+      for (const version of [...versions.byId.backFrom(page)]) versions.change(version, UNSCHEDULED)
     },
   }
 }

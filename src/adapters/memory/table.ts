@@ -111,3 +111,8 @@ const textOf = <Row>(names: readonly (keyof Row)[]) => {
     return texts.includes(null) ? '' : keyOf(...(texts as string[]))
   }
 }
+
+export const compare = (a: string, b: string): number => {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}

@@ -2,9 +2,8 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type { EndpointKey, StoredDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { scan } from '../stores/take-slice.ts'
-import { compare } from './claim.ts'
 import { type KeptEndpoint, type Outbox, storedEvent } from './events.ts'
-import type { IsActive } from './table.ts'
+import { compare, type IsActive } from './table.ts'
 
 export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => {
   const { numbered, endpoints, deliveries, written } = outbox
