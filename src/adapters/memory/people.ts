@@ -24,7 +24,10 @@ type KeptCount = Omit<CountedTenant, 'nextId'> & { readonly tenantId: string }
 
 export type People = ReturnType<typeof memoryPeople>
 
-/** Whether a prospect is unchanged, along with all prospects that were merged into it. */
+/**
+ * Whether a prospect is unchanged. A merge into it would have changed its `updatedAt`, so the prospects that were
+ * merged into it are the same, too.
+ */
 export const isUnchanged = (now: FoundProspect | undefined, before: StoredProspect): boolean =>
   (['erasedAt', 'mergedInto', 'updatedAt', 'email', 'externalId', 'name'] as const).every(
     (name) => now?.[name] === before[name],

@@ -70,12 +70,14 @@ type IdentifierRow = Omit<ProspectIdentifier, 'isFormer'> & {
   readonly releasedAt: string
 }
 
-/** Whether a prospect is unchanged, along with all prospects that were merged into it. */
+/**
+ * Whether a prospect is living and unchanged. A merge into it would have changed its `updated_at`, so the prospects
+ * that were merged into it are the same, too.
+ */
 export const IS_UNCHANGED = `
   select 1 from prospects
   where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null and merged_into is null
-    and updated_at = :updatedAt and email is :email and external_id is :externalId and name is :name
-    and erased_at is :erasedAt and merged_into is :mergedInto`
+    and updated_at = :updatedAt and email is :email and external_id is :externalId and name is :name`
 
 export const sqliteProspects = (database: Database, outbox: Outbox): Prospects => ({
   find: async (lookup) => {
