@@ -57,7 +57,8 @@ const openStore = async (config: Config, log: Log, metrics: Metrics | null = nul
 }
 
 const openSqlite = async (path: string, config: Config, log: Log, metrics: Metrics | null) => {
-  const { fileAt, NETWORK_RISK, riskyFileSystem } = await import('../adapters/sqlite/place.ts')
+  const { NETWORK_RISK, riskyFileSystem } = await import('../adapters/sqlite/file-systems.ts')
+  const { fileAt } = await import('../adapters/sqlite/place.ts')
   const { sqliteStore } = await import('../adapters/sqlite/store.ts')
   const fileSystem = riskyFileSystem(dirname(fileAt(path)))
   if (fileSystem) log.warn({ path, fileSystem }, `The database is on ${fileSystem}: ${NETWORK_RISK}`)

@@ -1,16 +1,9 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { NETWORK_RISK, riskyFileSystem } from '../adapters/sqlite/file-systems.ts'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
-import {
-  fileAt,
-  isLost,
-  LOST_REMEDY,
-  lostDetail,
-  NETWORK_RISK,
-  placeTemporaryFiles,
-  riskyFileSystem,
-} from '../adapters/sqlite/place.ts'
+import { fileAt, isLost, LOST_REMEDY, lostDetail, placeTemporaryFiles } from '../adapters/sqlite/place.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
 import { orNull } from '../core/engine/or-null.ts'
 import { type Check, checkMigrations, failed, failedBy, passed, warned } from './check.ts'

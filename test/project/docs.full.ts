@@ -90,7 +90,7 @@ t.test('the page on troubleshooting explains all that the service can say is wro
       ...textsIn('src/compose/telemetry.ts', /(?:resting|disabled): '(.*?)'/g),
       ...textsIn('src/compose/eraser.ts', /PAUSED =\s*'(.*?):/g),
       ...textsIn('src/config/near-names.ts', /warning: `(.*?)`/g),
-      ...textsIn('src/adapters/sqlite/place.ts', /detail = `(.*?)\. /g),
+      ...textsIn('src/adapters/sqlite/watch-place.ts', /detail = `(.*?)\. /g),
     ],
     'why the service is unavailable': textsIn(
       'src/**/*.ts',

@@ -3,9 +3,10 @@ import { orNull } from '../../core/engine/or-null.ts'
 import { takeSlice } from '../stores/take-slice.ts'
 import { withMappedErrors } from './error-codes.ts'
 import { appliedMigrations } from './last-migration.ts'
-import { placeTemporaryFiles, prepareFile, refuseForeign, switchToWal, watchPlace } from './place.ts'
+import { placeTemporaryFiles, prepareFile, refuseForeign, switchToWal } from './place.ts'
 import { createStatements, type Values } from './statements.ts'
 import { createTransactions, READ_WAIT } from './transactions.ts'
+import { watchPlace } from './watch-place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>

@@ -7,18 +7,19 @@ import {
   openSync,
   readlinkSync,
   realpathSync,
-  statfsSync,
   statSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { unavailable } from '../../core/engine/failures.ts'
 import { obstructed } from '../../core/engine/obstacles.ts'
 import { orNull } from '../../core/engine/or-null.ts'
 import { isBusy } from './error-codes.ts'
 
 /** The `application_id` of our files. */
 const OUR_FILES = 0x5050_0000
+const AGAIN_MS = 5
+const LINKS_MAX = 40
+
 /**
  * Throws if tables of another program are in the file. Files of older versions have no number that is ours. A damaged file
  * passes: the next reader says so.
@@ -35,31 +36,6 @@ const FILE_OF = `
   select application_id as id, (select count(*) from sqlite_schema) as tables,
     (select count(*) from sqlite_schema where name in ('schema_migrations', 'prospect_logs')) as ours
   from pragma_application_id`
-
-export const NETWORK_RISK =
-  'move it to a local disk, or use PostgreSQL: locks may fail there, which damages the file'
-/** File systems that may lose locks or memory maps of SQLite, by the number that Linux gives them. */
-const RISKY: Readonly<Record<number, string>> = {
-  26985: 'NFS',
-  20859: 'SMB',
-  4283649346: 'SMB',
-  4266872130: 'SMB',
-  16914839: '9p',
-  1702057286: 'FUSE',
-  12805120: 'Ceph',
-  1397113167: 'AFS',
-  198183888: 'Lustre',
-  2020557398: 'VirtualBox',
-}
-/** Why a folder, which need not exist yet, is no place for a database, or null. */
-export const riskyFileSystem = (
-  folder: string,
-  statOf: (path: string) => { type: number } = statfsSync,
-): string | null => {
-  const found = orNull(() => statOf(folder))
-  if (!found && folder !== dirname(folder)) return riskyFileSystem(dirname(folder), statOf)
-  return RISKY[Number(found?.type) >>> 0] ?? null
-}
 
 /** Two processes that open a new file at once both want an exclusive lock; SQLite refuses one without waiting. */
 export const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
@@ -78,8 +54,6 @@ export const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
   }
 }
 
-const AGAIN_MS = 5
-const LINKS_MAX = 40
 /** The file that a path refers to, even if it is missing: SQLite keeps the journal beside the file, not beside a link. */
 export const fileAt = (path: string, linksMax = LINKS_MAX): string => {
   const target = linksMax > 0 ? orNull(() => readlinkSync(path)) : null
@@ -127,54 +101,3 @@ export const placeTemporaryFiles = (file: Pick<DatabaseSync, 'exec'>, place: str
   const folders = [process.env['SQLITE_TMPDIR'], dirname(fileAt(place))]
   return folders.find((folder) => folder && accepts(folder))
 }
-
-const CHECK_MS = 10_000
-
-/**
- * Detects that the path no longer names the open file, by the inodes of the file and of its journal. It looks every ten
- * seconds, and when `check` is called; a write does not look. Once the file is missed, the database stays refused: the
- * file may have changed meanwhile.
- */
-export const watchPlace = (file: DatabaseSync, place: string) => {
-  const real = fileAt(place)
-  const opened = inodesAt(place, real)
-  let isClosed = false
-  let isMoved = false
-  let isJournalEmpty = false
-
-  const check = (): void => {
-    // Closing deletes the journal.
-    if (isClosed) return
-    isMoved ||= inodesAt(place, real) !== opened
-    // The journal stays in the old place, and would be applied to another file there. So it is written to the moved
-    // file, once: later it may contain writes of another process to the other file.
-    if (isMoved && !isJournalEmpty) isJournalEmpty = emptyJournal(file)
-  }
-  const timer = setInterval(check, CHECK_MS).unref()
-
-  return {
-    check,
-    refuseMoved: (): void => {
-      if (!isMoved || isClosed) return
-      const detail = `The database file ${place} was moved, deleted or replaced. Put it back or restore a backup, and restart.`
-      throw unavailable('The database cannot answer now.', new Error(detail))
-    },
-    close: (): void => {
-      clearInterval(timer)
-      check()
-      isClosed = true
-      file.close()
-    },
-  }
-}
-
-/** The path may be a link that now refers to a different file. The journal is beside the file, not beside the link. */
-const inodesAt = (place: string, real: string): string => {
-  const file = orNull(() => statSync(place))
-  const journal = orNull(() => statSync(`${real}-wal`))
-  return `${file?.dev} ${file?.ino} ${journal?.ino}`
-}
-
-/** Whether the journal is empty now: no reader needs it, and all of it is in the file. */
-const emptyJournal = (file: DatabaseSync): boolean =>
-  orNull(() => file.prepare('pragma wal_checkpoint(truncate)').get()?.['busy']) === 0
