@@ -1,7 +1,6 @@
 import { DomainFailure } from '../../core/engine/failures.ts'
 import type { ClaimQuery } from '../../core/ports/versions.ts'
 import { ATTEMPT, COUNTED, type Queue as Processing } from './claim.ts'
-import { ALL_TENANTS } from './nodes.ts'
 import { type Fragment, nothing, type Query, sql, textArray } from './sql.ts'
 
 /** Limits each table to the tenants that a statement reads, or it would be sent to other machines too. */
@@ -20,15 +19,15 @@ const NAMED_MAX = 1_000
 
 const V_TENANT = sql`v.tenant_id`
 type Look = Pick<ClaimQuery, 'afterTenantId' | 'max'>
-/** `lookAt` may give up earlier than `query`. */
-export type Queries = { readonly query: Query; readonly lookAt: Query }
+/** `lookAt` and `lookAtAll`, which asks all machines, may give up earlier than `query`. */
+export type Queries = { readonly query: Query; readonly lookAt: Query; readonly lookAtAll: Query }
 
 /**
  * The tenants that wait, read from all machines of a cluster by one statement. While a machine is away, the others are
  * asked one by one, so that their tenants are served. A machine that is away delays a claim only once in a while.
  */
 export const waitingOnCluster = <Lookup extends Look>(
-  { query, lookAt: lookWith }: Queries,
+  { query, lookAt, lookAtAll }: Queries,
   table: Fragment,
   isWaiting: (lookup: Lookup, ofThose: TenantFilter) => Fragment,
 ) => {
@@ -42,8 +41,8 @@ export const waitingOnCluster = <Lookup extends Look>(
     apartUntil = performance.now() + APART_MS
     return null
   }
-  const lookAt = (lookup: Lookup, tenantId: string, ofThose: TenantFilter) =>
-    lookWith(tenantId)<{ tenantId: string; count: number }>`
+  const lookBy = (send: ReturnType<Query>, lookup: Lookup, ofThose: TenantFilter) =>
+    send<{ tenantId: string; count: number }>`
       select v.tenant_id, count(*)::int as count from ${table}
       where ${isWaiting(lookup, ofThose)} and v.tenant_id > ${lookup.afterTenantId} ${ofThose(V_TENANT)}
       group by v.tenant_id order by v.tenant_id limit ${lookup.max}`
@@ -65,7 +64,7 @@ export const waitingOnCluster = <Lookup extends Look>(
         const tenantIds = tenantsOfNode.map(({ tenantId }) => tenantId)
         const ofThose: TenantFilter = (column) => sql`and ${column} = any (${textArray(tenantIds)}::text[])`
         // Sent in the name of any of these tenants: they share a machine.
-        return lookAt({ ...lookup, afterTenantId }, tenantIds[0] ?? ALL_TENANTS, ofThose).catch((why) => {
+        return lookBy(lookAt(tenantIds[0]), { ...lookup, afterTenantId }, ofThose).catch((why) => {
           askApart(why)
           away.add(node)
           return []
@@ -78,7 +77,7 @@ export const waitingOnCluster = <Lookup extends Look>(
   }
 
   const look = async (lookup: Lookup) =>
-    (isApart() ? null : await lookAt(lookup, ALL_TENANTS, () => nothing).catch(askApart)) ??
+    (isApart() ? null : await lookBy(lookAtAll(), lookup, () => nothing).catch(askApart)) ??
     (await lookApart(lookup))
   return { look, askApart }
 }

@@ -3,13 +3,14 @@ import type { ApiKeys, StoredApiKey, TenantState } from '../../core/ports/api-ke
 import type { Hooks, StoredHook } from '../../core/ports/hooks.ts'
 import { withTimeout } from '../postgres/with-timeout.ts'
 import { type ApiKeyRow, COLUMNS, type HookRow, storedApiKey, storedHook } from '../stores/rows.ts'
-import { ANOTHER_WORKER, COPY_OF, LOOK_MS_MAX } from './nodes.ts'
-import { columns, type Query, sql } from './sql.ts'
+import { LOOK_MS_MAX, type Routes } from './nodes.ts'
+import { columns, type Query, queryOver, sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 
 const REST_MS = 1_000
 const AT_ONCE_MAX = 100
 
+type CopyRoutes = Pick<Routes, 'copyOf' | 'anotherWorker'>
 type Copied<Row> = {
   /** Rows of the coordinator that are not copied yet, by key, after a given key. */
   readonly pending: (afterKey: string, max: number) => Promise<readonly Row[]>
@@ -26,7 +27,7 @@ type Copied<Row> = {
  * names. Later look-ups make the copies that a worker missed; an older copy never replaces a newer one.
  */
 const copiesOf = <Row extends { readonly tenantId: string }>(
-  query: Query,
+  { copyOf, anotherWorker }: CopyRoutes,
   { pending, mark, keyOf, versionOf }: Copied<Row>,
 ) => {
   let restUntil = 0
@@ -34,7 +35,8 @@ const copiesOf = <Row extends { readonly tenantId: string }>(
   let afterKey = ''
   let connected: Promise<unknown> = Promise.resolve()
   let connectedUntil = 0
-  const put = (key: string, tenantId: string, row: string | null, version: string) => query(COPY_OF + key)`
+  const queryAt = (key: string) => queryOver(copyOf(key))()
+  const put = (key: string, tenantId: string, row: string | null, version: string) => queryAt(key)`
     insert into identity_copies as c (key, tenant_id, row, version)
     values (${key}, ${tenantId}, ${row}::text::json, ${version})
     on conflict (key) do update set row = excluded.row, version = excluded.version
@@ -56,14 +58,14 @@ const copiesOf = <Row extends { readonly tenantId: string }>(
     if (performance.now() > connectedUntil) {
       connectedUntil = performance.now() + REST_MS
       // Its own node may be away, too: then the others are asked after a look at it.
-      connected = withTimeout(query(ANOTHER_WORKER)`select 1`, 2 * LOOK_MS_MAX)
+      connected = withTimeout(queryOver(anotherWorker)()`select 1`, 2 * LOOK_MS_MAX)
     }
     return connected.catch(() => Promise.reject(error))
   }
   const findCopies = async (keys: readonly string[], error: unknown): Promise<(Row & TenantState)[]> => {
     await refuseIfCutOff(error)
     const asked = keys.map(
-      (key) => query(COPY_OF + key)<TenantState & { row: string | null }>`
+      (key) => queryAt(key)<TenantState & { row: string | null }>`
         select c.row::text as row, ${isSuspended(sql`c.tenant_id`)} as is_suspended
         from identity_copies c where c.key = ${key}`,
     )
@@ -102,8 +104,8 @@ const KEY = columns('k', COLUMNS.api_keys)
 const HOOK = columns('h', COLUMNS.hooks)
 
 /** API keys that are copied, and found while the coordinator is away. `central` asks the coordinator. */
-export const copiedKeys = (keys: ApiKeys, central: Query, query: Query): ApiKeys => {
-  const copies = copiesOf<StoredApiKey>(query, {
+export const copiedKeys = (keys: ApiKeys, central: Query, routes: CopyRoutes): ApiKeys => {
+  const copies = copiesOf<StoredApiKey>(routes, {
     pending: async (afterKey, max) => {
       const rows = await central()<ApiKeyRow>`
         select ${KEY.selected} from api_keys k
@@ -129,8 +131,8 @@ export const copiedKeys = (keys: ApiKeys, central: Query, query: Query): ApiKeys
 }
 
 /** Hooks that are copied, and found while the coordinator is away. `central` asks the coordinator. */
-export const copiedHooks = (hooks: Hooks, central: Query, query: Query): Hooks => {
-  const copies = copiesOf<StoredHook>(query, {
+export const copiedHooks = (hooks: Hooks, central: Query, routes: CopyRoutes): Hooks => {
+  const copies = copiesOf<StoredHook>(routes, {
     pending: async (afterKey, max) => {
       const rows = await central()<HookRow>`
         select ${HOOK.selected} from hooks h

@@ -5,17 +5,25 @@ import { sqlStateOf } from '../postgres/error-codes.ts'
 import type { PoolCounts, PostgresSettings } from '../postgres/open.ts'
 import { createSemaphore } from '../postgres/semaphore.ts'
 import { NO_ANSWER_IN_TIME, withTimeout } from '../postgres/with-timeout.ts'
-import type { Ask } from './sql.ts'
-import { queryOver, sql } from './sql.ts'
+import { type Ask, type Fragment, queryOver, sql } from './sql.ts'
 
-/** Stands for a tenant: the statement reads rows of all tenants, on every machine. */
-export const ALL_TENANTS = '*'
-/** Stands for a tenant: only the coordinator has the rows. */
-export const COORDINATOR = '@'
-/** Stands for a tenant, before a key of `identity_copies`: the node that has the copy. */
-export const COPY_OF = '#'
-/** Stands for a tenant: the first other worker that answers, or the node of `settings.url` if there is no other. */
-export const ANOTHER_WORKER = '!'
+/** The ways of statements that are not for one tenant. */
+export type Routes = {
+  /** To rows of all tenants, on every machine. */
+  readonly allTenants: Ask
+  /** To rows that only the coordinator has. */
+  readonly coordinator: Ask
+  /** To the node that has the copy with a key, a row of `identity_copies`. */
+  readonly copyOf: (key: string) => Ask
+  /** To the first other worker that answers, or to the node of `settings.url` if there is no other. */
+  readonly anotherWorker: Ask
+}
+/** On one PostgreSQL, which has all rows, they are one. */
+export const singleRoute = (ask: Ask): Routes => {
+  const route: Ask = (statement) => ask(statement)
+  return { allTenants: route, coordinator: route, copyOf: () => route, anotherWorker: route }
+}
+
 /** A node that takes longer than this to say what every node knows is away. */
 export const LOOK_MS_MAX = 1_000
 /** How long an address is kept: tenants may be moved. Until it is looked up, the old machine forwards statements. */
@@ -43,7 +51,7 @@ export type Nodes = {
   readonly named: (names: readonly string[]) => Promise<readonly Named[]>
 }
 type Opened = Connected & Named
-/** The node of a tenant. `found` is set once it was looked up. */
+/** The node of a tenant, or of a copy. `found` is set once it was looked up. */
 type Place = { readonly node: Promise<Named>; until: number; found?: Named | undefined }
 type Node = { readonly nodename: string; readonly nodeport: number }
 
@@ -55,7 +63,7 @@ type Node = { readonly nodename: string; readonly nodeport: number }
 export const connectToNodes = (
   settings: PostgresSettings,
   connectTo: (settings: PostgresSettings) => Connected,
-): Connected & { readonly nodes: Nodes } => {
+): Connected & { readonly nodes: Nodes; readonly routes: Routes } => {
   const { url, pooler, observer } = settings
   const pools: (() => PoolCounts)[] = []
   const sumOf = (count: keyof PoolCounts) => pools.reduce((sum, counts) => sum + counts()[count], 0)
@@ -67,7 +75,6 @@ export const connectToNodes = (
   const unguarded = open(url)
   const own = circuitBreaker(unguarded)
   const nodes = new Map<string, Opened>()
-  const known = new Map<string, Place>()
   const { ask: lookAtOwn } = circuitBreaker({ ...unguarded, ask: withinLook(unguarded.ask) })
   /** Asks the own node; while that is away, any other that is known: every node knows where all tenants live. */
   const query = queryOver((statement) =>
@@ -87,47 +94,55 @@ export const connectToNodes = (
     nodes.set(name, node)
     return node
   }
-  const lookUp = async (tenantId: string): Promise<Named> => {
-    const [table, value] = tenantId.startsWith(COPY_OF)
-      ? [sql`'identity_copies'`, tenantId.slice(COPY_OF.length)]
-      : [sql`'page_versions'`, tenantId]
-    const group =
-      tenantId === COORDINATOR
-        ? sql`0`
-        : sql`(select groupid from pg_dist_placement
-            where shardid = get_shard_id_for_distribution_column(${table}, ${value}::text))`
-    const [node] = await query()<Node>`
-      select nodename, nodeport from pg_dist_node where groupid = ${group} and noderole = 'primary'`
-    return node ? nodeAt(node) : { name: '', ...own }
-  }
-  /** The node of a tenant. If the look-up fails, the last known node is used. */
-  const nodeOf = (tenantId: string): Promise<Named> => {
-    const last = known.get(tenantId)
-    if (last !== undefined && performance.now() < last.until) return last.node
-    if (known.size >= ADDRESSES_MAX) known.clear()
-    const node = lookUp(tenantId).catch((error) => last?.node ?? Promise.reject(error))
-    const place: Place = { node, until: performance.now() + ADDRESS_AGE_MS_MAX, found: last?.found }
-    known.set(tenantId, place)
-    node.then(
-      (found) => {
-        place.found = found
+  /** Nodes by the key of what is on them. If a look-up fails, the last known node is used. */
+  const nodesBy = (groupOf: (key: string) => Fragment) => {
+    const known = new Map<string, Place>()
+    const lookUp = async (key: string): Promise<Named> => {
+      const [node] = await query()<Node>`
+        select nodename, nodeport from pg_dist_node where groupid = ${groupOf(key)} and noderole = 'primary'`
+      return node ? nodeAt(node) : { name: '', ...own }
+    }
+    const nodeOf = (key: string): Promise<Named> => {
+      const last = known.get(key)
+      if (last !== undefined && performance.now() < last.until) return last.node
+      if (known.size >= ADDRESSES_MAX) known.clear()
+      const node = lookUp(key).catch((error) => last?.node ?? Promise.reject(error))
+      const place: Place = { node, until: performance.now() + ADDRESS_AGE_MS_MAX, found: last?.found }
+      known.set(key, place)
+      node.then(
+        (found) => {
+          place.found = found
+        },
+        () => known.delete(key),
+      )
+      return node
+    }
+    return {
+      nodeOf,
+      nameOf: (key: string): string | Promise<string> => {
+        const place = known.get(key)
+        const isFresh = place?.found !== undefined && performance.now() < place.until
+        return isFresh ? String(place.found?.name) : nodeOf(key).then(({ name }) => name)
       },
-      () => known.delete(tenantId),
-    )
-    return node
+      /** The way to the node of a key. There, statements of different keys take turns. */
+      to:
+        (key: string): Ask =>
+        async (statement) => {
+          const { ask } = await nodeOf(key)
+          return ask(statement, key).catch((error) => {
+            const place = known.get(key)
+            if (place && isUnavailable(error))
+              place.until = Math.min(place.until, performance.now() + ADDRESS_DOUBTED_MS)
+            throw error
+          })
+        },
+    }
   }
+  const tenants = nodesBy((tenantId) => groupWith(sql`'page_versions'`, tenantId))
+  const copies = nodesBy((key) => groupWith(sql`'identity_copies'`, key))
+  const coordinators = nodesBy(() => sql`0`)
 
-  const askNodeOf: Ask = async (statement, tenantId) => {
-    const { ask } = await nodeOf(tenantId ?? '')
-    return ask(statement, tenantId).catch((error) => {
-      const place = known.get(tenantId ?? '')
-      if (place && isUnavailable(error))
-        place.until = Math.min(place.until, performance.now() + ADDRESS_DOUBTED_MS)
-      throw error
-    })
-  }
-
-  const askAnother: Ask = async (statement) => {
+  const anotherWorker: Ask = async (statement) => {
     const workers = await queryOver(lookAtOwn)()<Node>`
       select nodename, nodeport from pg_dist_node where noderole = 'primary' and isactive
         and groupid not in (0, (select groupid from pg_dist_local_group))`.then(
@@ -141,22 +156,22 @@ export const connectToNodes = (
   // A statement for all tenants may wait for any node, so only one is in flight.
   const toAll = createSemaphore({ ...settings, inFlightMax: 1 })
   const askAll = circuitBreaker(unguarded).ask
-  const ask: Ask = async (statement, tenantId = null) => {
-    if (tenantId === null) return own.ask(statement)
-    if (tenantId === ANOTHER_WORKER) return askAnother(statement)
-    if (tenantId !== ALL_TENANTS) return askNodeOf(statement, tenantId)
+  const allTenants: Ask = async (statement) => {
     const release = await toAll.acquire()
     return askAll(statement).finally(release)
   }
   return {
-    ask,
+    ask: (statement, tenantId = null) =>
+      tenantId === null ? own.ask(statement) : tenants.to(tenantId)(statement),
+    routes: {
+      allTenants,
+      coordinator: coordinators.to('coordinator'),
+      copyOf: copies.to,
+      anotherWorker,
+    },
     nodes: {
-      nameOf: (tenantId) => {
-        const place = known.get(tenantId)
-        const isFresh = place?.found !== undefined && performance.now() < place.until
-        return isFresh ? String(place.found?.name) : nodeOf(tenantId).then(({ name }) => name)
-      },
-      nodeOf,
+      nameOf: tenants.nameOf,
+      nodeOf: tenants.nodeOf,
       withTenants: async () => {
         const rows = await query()<Node>`
           select nodename, nodeport from pg_dist_node where noderole = 'primary' and isactive and shouldhaveshards`
@@ -173,6 +188,11 @@ export const connectToNodes = (
     },
   }
 }
+
+/** The group of machines that has the rows of a distributed table with this value of its distribution column. */
+const groupWith = (table: Fragment, value: string): Fragment => sql`(
+  select groupid from pg_dist_placement
+  where shardid = get_shard_id_for_distribution_column(${table}, ${value}::text))`
 
 /**
  * After a timeout, one statement at a time tries a node until one succeeds; the others are refused at once. If all statements

@@ -28,7 +28,7 @@ import { citusEvents } from './events.ts'
 import { citusHooks } from './hooks.ts'
 import { citusMerges } from './merges.ts'
 import { citusMoments } from './moments.ts'
-import { ALL_TENANTS, COORDINATOR, type Nodes } from './nodes.ts'
+import { type Nodes, type Routes, singleRoute } from './nodes.ts'
 import { createOutbox } from './outbox.ts'
 import { citusPageGroups } from './page-groups.ts'
 import { citusPageWrites } from './page-writes.ts'
@@ -50,8 +50,9 @@ import { citusWebhooks } from './webhooks.ts'
 export type PortsOptions = Optional<Pick<PostgresSettings, 'everyEvent' | 'observer'>>
 export type Ports = Omit<Store, 'migrate' | 'watch' | 'close'>
 type Options = {
-  /** Without it, all tenants are at one PostgreSQL. */
+  /** Without these, all tenants are at one PostgreSQL. */
   readonly nodes?: Nodes
+  readonly routes?: Routes
   /** Limits how long a look at all nodes may take. By default nothing does. */
   readonly looking?: (ask: Ask) => Ask
 }
@@ -62,23 +63,20 @@ type Options = {
  * they are for one tenant, name it for every table, and insert nothing in a part of their statement.
  */
 export const citusPorts =
-  ({ nodes, looking = (ask) => ask }: Options = {}) =>
+  ({ nodes, routes, looking = (ask) => ask }: Options = {}) =>
   (
     ask: Ask,
     migrations: readonly Migration[],
     notify: (...signals: readonly Signal[]) => void,
     { everyEvent = false, observer }: PortsOptions,
   ): Ports => {
-    const to =
-      (place: string): Ask =>
-      (statement) =>
-        ask(statement, place)
+    const { allTenants, coordinator, ...copyRoutes } = routes ?? singleRoute(ask)
     const query = queryOver(ask)
-    const central = queryOver(to(COORDINATOR))
-    const ofAll = queryOver(to(ALL_TENANTS))
+    const central = queryOver(coordinator)
+    const ofAll = queryOver(allTenants)
     const plain = plainQueryOver(ask)
-    const plainCentral = plainQueryOver(to(COORDINATOR))
-    const plainOfAll = plainQueryOver(to(ALL_TENANTS))
+    const plainCentral = plainQueryOver(coordinator)
+    const plainOfAll = plainQueryOver(allTenants)
 
     const together = togetherByNode(
       { listsInFlightMax: 2, observerOf: observer?.gathering },
@@ -90,7 +88,11 @@ export const citusPorts =
     const transact = transactOver(ask)
     const outbox = createOutbox(transact, everyEvent, wrote)
     const plainOutbox = createPlainOutbox(everyEvent, wrote)
-    const queues = queuesOn({ query, lookAt: queryOver(looking(ask)) })
+    const queues = queuesOn({
+      query,
+      lookAt: queryOver(looking(ask)),
+      lookAtAll: queryOver(looking(allTenants)),
+    })
     const refuseUnready = readiness(migrations)
     const centralCounts = postgresCounts(plainCentral)
     const erasuresAt = (query: typeof plain) =>
@@ -148,8 +150,8 @@ export const citusPorts =
         ...citusWebhooks(query, ofAll, transact, outbox, () => notify('events', 'deliveries')),
         claim: queues.endpoints,
       },
-      hooks: copiedHooks(citusHooks(central, keysChanged), central, query),
-      apiKeys: copiedKeys(citusApiKeys(central, keysChanged), central, query),
+      hooks: copiedHooks(citusHooks(central, keysChanged), central, copyRoutes),
+      apiKeys: copiedKeys(citusApiKeys(central, keysChanged), central, copyRoutes),
       tenants: citusTenants(query, keysChanged),
       moments: nodes ? citusMoments(nodes) : postgresMoments(plain),
       ready: async () => {

@@ -24,7 +24,7 @@ export const citusStore = (
   const { url, pooler, everyEvent } = settings
   // Poolers refuse the parameters of a session.
   const planned = pooler ? settings : { ...settings, url: withParameters(url, PLAN_EACH) }
-  const { ask, nodes, close } = connectToNodes(planned, connectTo)
+  const { ask, nodes, routes, close } = connectToNodes(planned, connectTo)
   const directUrl = pooler === undefined ? url : pooler.directUrl
   const others = directUrl === null ? undefined : () => otherNodes(ask, urlNow(directUrl))
   const {
@@ -32,7 +32,7 @@ export const citusStore = (
     notify,
     close: closeSignals,
   } = clusterSignals(directUrl === null ? null : urlNow(directUrl), ask, others)
-  const ports = citusPorts({ nodes, looking: withinLook })
+  const ports = citusPorts({ nodes, routes, looking: withinLook })
   const { ready, ...verbs } = ports(ask, migrations, notify, { everyEvent })
   let isUsable = false
   /** Checks the database until no obstacle is found. */

@@ -1,12 +1,6 @@
 import t from 'tap'
 import { claimOnCluster } from '../../../src/adapters/citus/claims.ts'
-import {
-  ALL_TENANTS,
-  ANOTHER_WORKER,
-  COORDINATOR,
-  COPY_OF,
-  connectToNodes,
-} from '../../../src/adapters/citus/nodes.ts'
+import { connectToNodes } from '../../../src/adapters/citus/nodes.ts'
 import { type Ask, type Query, queryOver, sql } from '../../../src/adapters/citus/sql.ts'
 import type { PostgresSettings } from '../../../src/adapters/postgres/open.ts'
 import { NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/with-timeout.ts'
@@ -51,7 +45,11 @@ const setUp = (more: object = {}, workers: readonly string[] = []) => {
     return { ask, close: async () => {} }
   }
   const settings = { ...POSTGRES_SETTINGS, waitMsMax: 1, url: URL_OF_ONE, ...more }
-  const query = queryOver(connectToNodes(settings, connectTo).ask)
+  const { ask, routes } = connectToNodes(settings, connectTo)
+  const readBy =
+    (route: Ask) =>
+    (tenantId: string | null = null) =>
+      queryOver(route)(tenantId)`select 1 from pages where tenant_id = ${tenantId}`
   return {
     opened,
     sent,
@@ -64,13 +62,22 @@ const setUp = (more: object = {}, workers: readonly string[] = []) => {
     forgetsNodes: (node = '') => {
       forgetful = node
     },
-    read: (tenantId: string | null) => query(tenantId)`select 1 from pages where tenant_id = ${tenantId}`,
+    read: readBy(ask),
+    readCoordinator: readBy(routes.coordinator),
+    readAllTenants: readBy(routes.allTenants),
+    readAnotherWorker: readBy(routes.anotherWorker),
+    readCopy: (key: string) => readBy(routes.copyOf(key))(),
   }
 }
 
 t.test('a statement goes to the node of its tenant, to the coordinator, or to its own', async (t) => {
-  const { opened, sent, read } = setUp()
-  for (const tenantId of ['two a', 'one a', COORDINATOR, null, ALL_TENANTS, 'two b']) await read(tenantId)
+  const { opened, sent, read, readCoordinator, readAllTenants } = setUp()
+  await read('two a')
+  await read('one a')
+  await readCoordinator()
+  await read(null)
+  await readAllTenants()
+  await read('two b')
   t.strictSame(sent, ['two', 'one', 'coordinator', 'one', 'one', 'two'])
   const hosts = ['two', 'one', 'coordinator'].map((host) => `&host=${host}&port=5432`)
   t.strictSame(
@@ -80,23 +87,23 @@ t.test('a statement goes to the node of its tenant, to the coordinator, or to it
 })
 
 t.test('a copy is on the node of its key', async (t) => {
-  const { sent, read } = setUp()
-  for (const key of ['two a', 'one a']) await read(COPY_OF + key)
+  const { sent, readCopy } = setUp()
+  for (const key of ['two a', 'one a']) await readCopy(key)
   t.strictSame(sent, ['two', 'one'])
 })
 
 t.test('whichever other worker answers first shows that this one is not cut off', async (t) => {
-  const { sent, away, unanswered, read } = setUp({}, ['two', 'three'])
+  const { sent, away, unanswered, readAnotherWorker } = setUp({}, ['two', 'three'])
   away.add('two')
-  await read(ANOTHER_WORKER)
+  await readAnotherWorker()
   t.strictSame(sent, ['two', 'three'])
   away.add('three')
-  const refused = t.rejects(read(ANOTHER_WORKER))
+  const refused = t.rejects(readAnotherWorker())
   await settled()
   for (const { reject } of unanswered) reject(unavailable('away'))
   await refused
   const alone = setUp()
-  await alone.read(ANOTHER_WORKER)
+  await alone.readAnotherWorker()
   t.strictSame(alone.sent, ['one'], 'without another worker nobody can tell')
 })
 
@@ -121,10 +128,12 @@ t.test('while its node cannot be looked up, a tenant is believed to be where it 
 })
 
 t.test('while its own node is away, nodes are looked up at any other that is known', async (t) => {
-  const { sent, read, forgetsNodes } = setUp({}, ['three'])
+  const { sent, read, readCopy, readAnotherWorker, forgetsNodes } = setUp({}, ['three'])
   await read('two a')
   forgetsNodes('one')
-  for (const tenantId of ['three a', `${COPY_OF}three b`, ANOTHER_WORKER]) await read(tenantId)
+  await read('three a')
+  await readCopy('three b')
+  await readAnotherWorker()
   t.strictSame(sent.slice(0, 3), ['two', 'three', 'three'])
   t.strictSame(sent.slice(3).sort(), ['three', 'two'], 'none of the copies is of the node that is away')
 })
@@ -164,10 +173,10 @@ t.test('once a node was silent, one statement at a time tries it until one succe
 })
 
 t.test('only one statement for all tenants is in flight', async (t) => {
-  const { sent, away, read } = setUp()
+  const { sent, away, readAllTenants } = setUp()
   away.add('one')
-  void read(ALL_TENANTS)
-  t.match(await refusalOf(read(ALL_TENANTS)), { kind: 'unavailable' })
+  void readAllTenants()
+  t.match(await refusalOf(readAllTenants()), { kind: 'unavailable' })
   t.strictSame(sent, ['one'])
 })
 
@@ -180,7 +189,10 @@ t.test('what is claimed when the next look fails is not lost', async (t) => {
   }
   const part = sql`true`
   const parts = { table: part, key: part, isClaimed: part, counted: part, answered: part }
-  const claim = claimOnCluster({ query, lookAt: query }, { ...parts, isClaimable: () => part })
+  const claim = claimOnCluster(
+    { query, lookAt: query, lookAtAll: query },
+    { ...parts, isClaimable: () => part },
+  )
   const want = { now: '', until: '', horizon: '', afterTenantId: '', max: 9 }
   t.strictSame(await claim(want), [{ tenantId: 'a' }])
   t.match(await refusalOf(claim(want)), { kind: 'unavailable' })
