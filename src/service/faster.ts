@@ -1,7 +1,7 @@
 import { shareEqual } from '../adapters/share-equal.ts'
-import { assumingUnchanged } from '../adapters/stores/assuming-unchanged.ts'
 import { type GatherObserver, type GatherOptions, gather } from '../adapters/stores/gather.ts'
 import { readEach } from '../adapters/stores/read-each.ts'
+import { rememberingGroups } from '../adapters/stores/remembering-groups.ts'
 import { keyOf } from '../core/engine/keys.ts'
 import { createPageWithVersion } from '../core/pages/create-page-with-version.ts'
 import type { PageReading } from '../core/pages/get-page.ts'
@@ -52,7 +52,7 @@ export const fasterWith = ({ tools, logProspectActivity, gathering }: Deps) => {
   const table: Table = {
     logProspectActivity: () => logProspectActivity,
     createPageWithVersion: () =>
-      createPageWithVersion({ ...tools, store: { pages: assumingUnchanged(tools.store.pages) } }),
+      createPageWithVersion({ ...tools, store: { pages: rememberingGroups(tools.store.pages) } }),
     getPage: (read) => shareEqual(read, keyOfPage),
     listEvents: (read) => gather(readEach(read), gathering('listEvents', ONE_BY_ONE)),
     listProspectLogCounts: (read) => gather(readEach(read), gathering('listProspectLogCounts', ONE_BY_ONE)),

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import { assumingUnchanged } from '../../src/adapters/stores/assuming-unchanged.ts'
 import { remembering } from '../../src/adapters/stores/remembering.ts'
+import { rememberingGroups } from '../../src/adapters/stores/remembering-groups.ts'
 import { logProspectActivities } from '../../src/core/activities/log-prospect-activities.ts'
 import {
   logActivitiesTogether,
@@ -254,7 +254,7 @@ const testPages = (t: Test, kind: StoreKind): void => {
     'one page of a known group costs one statement, and two hundred together the same one',
     async (t) => {
       const tested = await opened(t, kind)
-      const store = { pages: assumingUnchanged(tested.store.pages) }
+      const store = { pages: rememberingGroups(tested.store.pages) }
       const create = createPageWithVersion({ store, clock: stoppedClock(), newId })
       const { tenantId, pageGroupId } = await addGroup(tested)
       const pages = Array.from(

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { assumingUnchanged } from '../../../src/adapters/stores/assuming-unchanged.ts'
+import { rememberingGroups } from '../../../src/adapters/stores/remembering-groups.ts'
 import type { PageCreation, PageToCreate } from '../../../src/core/pages/create-page-with-version.ts'
 import { createPageWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
 import type { PageGroup } from '../../../src/shapes/page-group.ts'
@@ -54,7 +54,7 @@ t.test('a page of a known group needs no look-up', async (t) => {
     recalls++
     return store.pages.recall(want)
   }
-  const pages = assumingUnchanged({ ...store.pages, recall })
+  const pages = rememberingGroups({ ...store.pages, recall })
   const create = createPageWithVersion({ store: { ...store, pages }, clock, newId })
   const sale = inGroup(group, { supplementaryContext: 'Sale' })
   const nameOf = async (creation: PageCreation) => (await readPage(creation.value)).computedName

@@ -9,7 +9,7 @@ const GROUPS_MAX = 10_000
  * idempotency key or the slug: then creating a page is one write without a look-up. The write checks all of that; if any of
  * it is wrong, it returns `overtaken`, and the next `recall` asks the store.
  */
-export const assumingUnchanged = (pages: PagesToCreate): PagesToCreate => {
+export const rememberingGroups = (pages: PagesToCreate): PagesToCreate => {
   const active = new Map<string, KnownPage>()
   return {
     record: (page, events) => pages.record(page, events),
