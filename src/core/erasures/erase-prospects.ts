@@ -1,4 +1,4 @@
-import { claimInTurns } from '../engine/claim-in-turns.ts'
+import { claimFairly } from '../engine/claim-fairly.ts'
 import { throwFirst } from '../engine/outcome.ts'
 import { isoTime, MINUTE_MS } from '../engine/times.ts'
 import { type ClaimedErasure, ERASURE_PASSES, type ErasureStep } from '../ports/erasures.ts'
@@ -34,7 +34,7 @@ type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'> & MayNoteConflicts & Ma
  */
 export const eraseProspects = ({ store, clock }: Deps) => {
   const { erasures, moments, prospectConflicts, prospectCounts } = store
-  const { claim } = claimInTurns(erasures, {
+  const { claim } = claimFairly(erasures, {
     clock,
     leaseMs: LEASE_MS,
     restMsMax: SETTLE_REST_MS + REWRITE_MS_MAX,

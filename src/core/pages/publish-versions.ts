@@ -1,4 +1,4 @@
-import { claimInTurns } from '../engine/claim-in-turns.ts'
+import { claimFairly } from '../engine/claim-fairly.ts'
 import { throwFirst } from '../engine/outcome.ts'
 import type { Needs } from '../ports/store.ts'
 import type { ClaimedVersion, HandOver } from '../ports/versions.ts'
@@ -35,7 +35,7 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs,
   /** Errors of the store; the first is thrown once the other attempts have been saved. */
   const errors: unknown[] = []
   const onError = (error: unknown) => void errors.push(error)
-  const claims = claimInTurns(store.versions, { clock, leaseMs })
+  const claims = claimFairly(store.versions, { clock, leaseMs })
   const attempt = nameVersion({ store, clock, namer, onError })
   const settle = settleAttempts({ store, clock, newId, onError })
 

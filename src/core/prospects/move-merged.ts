@@ -1,4 +1,4 @@
-import { claimInTurns } from '../engine/claim-in-turns.ts'
+import { claimFairly } from '../engine/claim-fairly.ts'
 import { throwFirst } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
@@ -25,7 +25,7 @@ type Deps = Needs<'merges' | 'moments'> & MayNoteConflicts
  * store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
 export const moveMerged = ({ store: { merges, moments, prospectConflicts }, clock, newId }: Deps) => {
-  const { claim } = claimInTurns(merges, { clock, leaseMs: LEASE_MS, restMsMax: SETTLE_REST_MS })
+  const { claim } = claimFairly(merges, { clock, leaseMs: LEASE_MS, restMsMax: SETTLE_REST_MS })
 
   const advance = async (merge: ClaimedMerge): Promise<void> => {
     const { tenantId, apiKeyId, prospectId, intoId: intoProspectId, pass } = merge

@@ -1,5 +1,5 @@
 import { callListener } from '../engine/call-listener.ts'
-import { claimInTurns } from '../engine/claim-in-turns.ts'
+import { claimFairly } from '../engine/claim-fairly.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { StoredEvent } from '../ports/events.ts'
@@ -60,7 +60,7 @@ export const sendWebhooks = (deps: Deps) => {
   const inProgress = new Set<Promise<void>>()
   const lost = lostClaims(deps, LEASE_MS)
   const onError = (error: unknown) => callListener(() => deps.onError(error))
-  const { claim } = claimInTurns(webhooks, { clock, leaseMs: LEASE_MS, restMsMax: REST_MS })
+  const { claim } = claimFairly(webhooks, { clock, leaseMs: LEASE_MS, restMsMax: REST_MS })
   const sendList = listSender({ clock, send, dataOf, random, onError })
 
   const start = (endpoint: ClaimedEndpoint, stop: AbortSignal): void => {

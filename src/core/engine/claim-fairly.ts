@@ -20,7 +20,7 @@ type Times = {
  * Claims up to this many. Tenants take turns: each claim starts with the tenant after the last one served. `mayBeMore`
  * is false if the last claim left nothing.
  */
-export const claimInTurns = <Claimed extends { readonly tenantId: string }>(
+export const claimFairly = <Claimed extends { readonly tenantId: string }>(
   source: { claim(query: ClaimQuery): Promise<readonly Claimed[]> },
   { clock, leaseMs, restMsMax = 0 }: Times,
 ) => {
