@@ -15,7 +15,7 @@ export type Job = {
   /** Minimum pause between two steps: under load each step then does more at once, and requests get the database. */
   readonly restMs: number
   /** Makes the function that takes one step, see core/pages/publish-versions.ts, and returns whether there may be more. */
-  readonly stepWith: (
+  readonly createStep: (
     onError: OnError,
   ) => (stop: AbortSignal, woken: Promise<void>, polls?: boolean) => Promise<boolean>
   /** Gets a function that wakes the job without making it poll the store. */
@@ -41,7 +41,7 @@ export const createRunner = (job: Job, { stop, onError, onStep }: Deps) => {
     hasFailed = true
     onError(error)
   }
-  const step = job.stepWith(report)
+  const step = job.createStep(report)
 
   const takeStep = (): Promise<boolean> => {
     const polls = mustPoll

@@ -52,6 +52,6 @@ export const createBackups = (config: Config, { store, log, metrics }: Runtime):
     }
     return false
   }
-  const job: Job = { pollMs: POLL_MS, restMs: 0, stepWith: () => step }
+  const job: Job = { pollMs: POLL_MS, restMs: 0, createStep: () => step }
   return workInBackground({ store }, config.backupDir === null ? [] : [job])
 }

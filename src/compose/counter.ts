@@ -19,7 +19,7 @@ export type CounterOptions = {
 export const counterJobs = (options: CounterOptions): readonly Job[] => {
   const { clock = Date.now, counts = true } = options
   const store = asWhole(options.store)
-  const stepWith: Job['stepWith'] = (onError) => countProspectLogs({ store, clock, onError })
+  const createStep: Job['createStep'] = (onError) => countProspectLogs({ store, clock, onError })
   const needs = ['counts', 'prospectCounts', 'moments'] as const
-  return counts ? [{ needs, queue: 'counts', pollMs: POLL_MS, restMs: REST_MS, stepWith }] : []
+  return counts ? [{ needs, queue: 'counts', pollMs: POLL_MS, restMs: REST_MS, createStep }] : []
 }

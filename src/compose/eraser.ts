@@ -74,7 +74,7 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
       pollMs: POLL_MS,
       restMs: REST_MS,
       isFailing,
-      stepWith: () => eraseProspects(rewriting),
+      createStep: () => eraseProspects(rewriting),
     },
     {
       needs: ['merges', 'moments'],
@@ -82,7 +82,7 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
       signal: 'prospects',
       pollMs: POLL_MS,
       restMs: MOVE_REST_MS,
-      stepWith: () => moveMerged({ store, clock, newId }),
+      createStep: () => moveMerged({ store, clock, newId }),
     },
     {
       needs: ['tenants', 'erasures', 'moments'],
@@ -90,19 +90,20 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
       pollMs: POLL_MS,
       restMs: REST_MS,
       isFailing,
-      stepWith: (onError) => removeTenants({ ...rewriting, onError }),
+      createStep: (onError) => removeTenants({ ...rewriting, onError }),
     },
     {
       needs: ['erasures', 'events', 'tenants'],
       pollMs: EXPIRED_POLL_MS,
       restMs: REST_MS,
-      stepWith: (onError) => deleteExpired({ store, clock, retentionDays, eventDaysKept, onPause, onError }),
+      createStep: (onError) =>
+        deleteExpired({ store, clock, retentionDays, eventDaysKept, onPause, onError }),
     },
     {
       needs: ['erasures', 'merges', 'tenants'],
       pollMs: EXPIRED_POLL_MS,
       restMs: REST_MS,
-      stepWith: (onError) => sweepLateLogs({ store, clock, onError }),
+      createStep: (onError) => sweepLateLogs({ store, clock, onError }),
     },
   ]
 }

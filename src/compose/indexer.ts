@@ -19,6 +19,6 @@ export type IndexerOptions = {
 export const indexerJobs = (options: IndexerOptions): readonly Job[] => {
   const { clock = Date.now } = options
   const store = asWhole(options.store)
-  const stepWith: Job['stepWith'] = (onError) => indexProspects({ store, clock, onError, shareLoop })
-  return [{ needs: ['searchIndex'], queue: 'search', pollMs: POLL_MS, restMs: REST_MS, stepWith }]
+  const createStep: Job['createStep'] = (onError) => indexProspects({ store, clock, onError, shareLoop })
+  return [{ needs: ['searchIndex'], queue: 'search', pollMs: POLL_MS, restMs: REST_MS, createStep }]
 }

@@ -72,7 +72,7 @@ export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
   const aheadMs = 2 * pollMs
   const leaseMs = (namer ? patienceMs : 0) + LEASE_MARGIN_MS
   const handOver = namer ? undefined : store.handOver
-  const stepWith = () =>
+  const createStep = () =>
     publishVersions({
       store,
       clock,
@@ -88,7 +88,7 @@ export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
       signal: 'versions',
       pollMs,
       restMs: namer ? 0 : REST_MS,
-      stepWith,
+      createStep,
       accept: handOver && ((wake) => handOver.accept(wake, leaseMs)),
     },
     {
@@ -97,7 +97,7 @@ export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
       signal: 'versions',
       pollMs,
       restMs: SCHEDULES_REST_MS,
-      stepWith: (onError) => runSchedules({ store, clock, newId, shareLoop, sleep, aheadMs, onError }),
+      createStep: (onError) => runSchedules({ store, clock, newId, shareLoop, sleep, aheadMs, onError }),
     },
     {
       needs: ['deletions', 'moments'],
@@ -105,7 +105,7 @@ export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
       signal: 'deletions',
       pollMs,
       restMs: REST_MS,
-      stepWith: (onError) => unpublishDeleted({ store, clock, newId, shareLoop, onError }),
+      createStep: (onError) => unpublishDeleted({ store, clock, newId, shareLoop, onError }),
     },
   ]
 }

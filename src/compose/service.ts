@@ -163,15 +163,15 @@ export const compose = (config: Config, runtime: Runtime) => {
   const jobs: Job[] = [
     ...counterJobs({ ...deps, counts }),
     ...indexerJobs(deps),
-    { pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save },
+    { pollMs: MINUTE_MS, restMs: 0, createStep: () => usage.save },
     {
       pollMs: WATCH_MS,
       restMs: 0,
-      stepWith: () => watchDatabase(log, store.ready),
+      createStep: () => watchDatabase(log, store.ready),
     },
   ]
   if (keysNow !== undefined) {
-    jobs.push({ pollMs: WATCH_MS, restMs: 0, stepWith: () => watchKeys(keysNow) })
+    jobs.push({ pollMs: WATCH_MS, restMs: 0, createStep: () => watchKeys(keysNow) })
   }
   const background = [
     createPublisher({ ...publishing, ...deps, namer, namerPatienceMs, namerCallsMax, pollMs }, queues),

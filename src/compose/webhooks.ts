@@ -65,7 +65,7 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
       signal: 'events',
       pollMs,
       restMs: REST_MS,
-      stepWith: (onError) => numberEvents({ ...deps, shareLoop, onError }),
+      createStep: (onError) => numberEvents({ ...deps, shareLoop, onError }),
     },
     {
       needs: ['webhooks', 'events', 'prospects', 'prospectLogs'],
@@ -73,7 +73,7 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
       signal: 'deliveries',
       pollMs,
       restMs: REST_MS,
-      stepWith: (onError) => sendWebhooks({ ...deps, dataOf, onError }),
+      createStep: (onError) => sendWebhooks({ ...deps, dataOf, onError }),
     },
   ]
 }

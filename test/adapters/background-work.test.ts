@@ -43,7 +43,7 @@ const setUp = (
         signal: 'events',
         pollMs,
         restMs,
-        stepWith: (onError) => async (stop, woken) => {
+        createStep: (onError) => async (stop, woken) => {
           rounds.push(stop)
           return (await works.shift()?.({ stop, woken, onError })) ?? false
         },
@@ -80,7 +80,7 @@ t.test('a step knows whether it is asked to look, or was only handed work', asyn
       asked.push(isAsked)
       return false
     }
-  const job = { pollMs: NEVER_MS, restMs: 1, signal: 'events' as const, stepWith: step }
+  const job = { pollMs: NEVER_MS, restMs: 1, signal: 'events' as const, createStep: step }
   const accept = (wakeUp: () => void) => {
     wake = wakeUp
   }
@@ -213,9 +213,9 @@ t.test('an onError that throws ends neither the work nor its stop', async (t) =>
   const onError = () => {
     throw new Error('a bug of the hook')
   }
-  const stepWith = () => () => Promise.reject(new Error('away'))
+  const createStep = () => () => Promise.reject(new Error('away'))
   const worker = workInBackground({ store: { watch: createListeners().add }, onError }, [
-    { signal: 'events', pollMs: NEVER_MS, restMs: 1, stepWith },
+    { signal: 'events', pollMs: NEVER_MS, restMs: 1, createStep },
   ])
   worker.start()
   await settled()
@@ -296,11 +296,11 @@ t.test('nor is a step of one job while another job is failing', async (t) => {
       onError: () => done.push('error'),
       onStep: () => done.push('works'),
     },
-    [failing, working].map((stepWith) => ({
+    [failing, working].map((createStep) => ({
       signal: 'events',
       pollMs: NEVER_MS,
       restMs: 1,
-      stepWith,
+      createStep,
     })),
   )
   t.teardown(worker.stop)

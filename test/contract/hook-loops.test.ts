@@ -159,7 +159,7 @@ const sendAll = async (t: Test, { store, clock }: Scene, send: (webhook: Webhook
   }
   const secrets = { open: (sealed: string) => sealed }
   const tools = { send: sendWebhook, secrets } as unknown as Parameters<typeof webhookJobs>[1]
-  const steps = webhookJobs({ store, clock }, tools).map(({ stepWith }) => stepWith(t.error))
+  const steps = webhookJobs({ store, clock }, tools).map(({ createStep }) => createStep(t.error))
   const neverAborted = new AbortController().signal
   const never = new Promise<never>(() => {})
   let hasMore = true
