@@ -66,8 +66,8 @@ export const workInBackground = (work: Work, jobs: readonly Job[], queues?: Queu
         }
       })
       for (const runner of runners) {
-        const { pollMs, wake, accept } = runner
-        accept?.(() => void setImmediate(wake, { polls: false }))
+        const { pollMs, wake, registerWake } = runner
+        registerWake?.(() => void setImmediate(wake, { polls: false }))
         polls.push(setInterval(poll, pollMs, runner))
         wake({ polls: true })
       }

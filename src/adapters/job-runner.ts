@@ -18,8 +18,8 @@ export type Job = {
   readonly createStep: (
     onError: OnError,
   ) => (stop: AbortSignal, woken: Promise<void>, polls?: boolean) => Promise<boolean>
-  /** Gets a function that wakes the job without making it poll the store. */
-  readonly accept?: ((wake: () => void) => void) | undefined
+  /** Called once with a function that wakes the job without making it poll the store. */
+  readonly registerWake?: ((wake: () => void) => void) | undefined
   /** Whether failed work is waiting for a retry: until then, steps without an error prove nothing. */
   readonly isFailing?: () => boolean
 }

@@ -89,7 +89,7 @@ export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
       pollMs,
       restMs: namer ? 0 : REST_MS,
       createStep,
-      accept: handOver && ((wake) => handOver.accept(wake, leaseMs)),
+      registerWake: handOver && ((wake) => handOver.register(wake, leaseMs)),
     },
     {
       needs: ['schedules'],

@@ -81,10 +81,10 @@ t.test('a step knows whether it is asked to look, or was only handed work', asyn
       return false
     }
   const job = { pollMs: NEVER_MS, restMs: 1, signal: 'events' as const, createStep: step }
-  const accept = (wakeUp: () => void) => {
+  const registerWake = (wakeUp: () => void) => {
     wake = wakeUp
   }
-  const worker = workInBackground({ store: { watch: () => () => {} } }, [{ ...job, accept }])
+  const worker = workInBackground({ store: { watch: () => () => {} } }, [{ ...job, registerWake }])
   t.teardown(worker.stop)
   worker.start()
   await settled()

@@ -292,7 +292,7 @@ const testPages = (t: Test, kind: StoreKind): void => {
         leaseMs: 1_000,
         handOver: store.handOver,
       })
-      store.handOver?.accept(() => {}, 1_000)
+      store.handOver?.register(() => {}, 1_000)
       const { tenantId, pageGroupId } = await addGroup(tested)
       const create = () => createPageWithVersion(deps)({ tenantId, pageGroupId })
       const publishAll = () => publish(new AbortController().signal, undefined, false)

@@ -16,7 +16,7 @@ import { postgresProspects } from '../postgres/prospects.ts'
 import { postgresSearchIndex } from '../postgres/search-index.ts'
 import { readSizes } from '../postgres/sizes.ts'
 import { queryOver as plainQueryOver } from '../postgres/sql.ts'
-import { handingOver } from '../stores/hand-over.ts'
+import { withHandOver } from '../stores/hand-over.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
 import { citusActivities } from './activities.ts'
 import { citusApiKeys } from './api-keys.ts'
@@ -124,7 +124,7 @@ export const citusPorts =
       },
       prospectCounts: postgresProspectCounts(plain),
       pageGroups: citusPageGroups(query, outbox, together),
-      ...handingOver({
+      ...withHandOver({
         ...citusPageReads(query, together),
         ...citusPageWrites(transact, outbox, together, () => notify('versions')),
       }),

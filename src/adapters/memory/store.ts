@@ -2,7 +2,7 @@ import { checkOptions } from '../../config/check-options.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { FoundProspect } from '../../core/ports/prospects.ts'
 import type { Store } from '../../core/ports/store.ts'
-import { handingOver } from '../stores/hand-over.ts'
+import { withHandOver } from '../stores/hand-over.ts'
 import { createListeners } from '../stores/listeners.ts'
 import { memoryActivities } from './activities.ts'
 import { memoryApiKeys } from './api-keys.ts'
@@ -61,7 +61,7 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     prospectCounts: prospectCounts.port,
     erasures: memoryErasures(people, notifyEraser),
     pageGroups: memoryPageGroups(pageTables),
-    ...handingOver(memoryPages(pageTables, notifyPublisher)),
+    ...withHandOver(memoryPages(pageTables, notifyPublisher)),
     versions: memoryVersions(pageTables, isActive),
     schedules: memorySchedules(pageTables, isActive),
     deletions: memoryDeletions(pageTables, isActive, () => listeners.emit('deletions')),

@@ -1,5 +1,5 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
-import { handingOver } from '../stores/hand-over.ts'
+import { withHandOver } from '../stores/hand-over.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
 import { createTogether } from '../stores/together.ts'
 import { postgresActivities } from './activities.ts'
@@ -102,7 +102,7 @@ export const portsOver = (
     counts: postgresCounts(query),
     prospectCounts: postgresProspectCounts(query),
     pageGroups: postgresPageGroups(query, outbox, together),
-    ...handingOver(postgresPages(query, outbox, together, () => notify('versions'))),
+    ...withHandOver(postgresPages(query, outbox, together, () => notify('versions'))),
     versions: postgresVersions(query, outbox, together),
     schedules: postgresSchedules(query),
     deletions: postgresDeletions(query, outbox, () => notify('deletions')),

@@ -1,7 +1,7 @@
 import { VERSION } from '../../config/version.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
 import type { GatherObserver } from '../stores/gather.ts'
-import { handingOver } from '../stores/hand-over.ts'
+import { withHandOver } from '../stores/hand-over.ts'
 import { createListeners } from '../stores/listeners.ts'
 import { checksumOf, type Migration, missingMigrations, readiness } from '../stores/migrations.ts'
 import { createTogether } from '../stores/together.ts'
@@ -87,7 +87,7 @@ export const sqliteStore = (
     counts: sqliteCounts(database),
     prospectCounts: sqliteProspectCounts(database),
     pageGroups: sqlitePageGroups(database, outbox),
-    ...handingOver(sqlitePages(database, outbox, () => listeners.emit('versions'), together)),
+    ...withHandOver(sqlitePages(database, outbox, () => listeners.emit('versions'), together)),
     versions: sqliteVersions(database, outbox),
     schedules: sqliteSchedules(database),
     deletions: sqliteDeletions(database, outbox, () => listeners.emit('deletions')),

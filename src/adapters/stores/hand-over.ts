@@ -5,8 +5,8 @@ import type { ClaimedVersion, HandOver } from '../../core/ports/versions.ts'
 /** Versions that are handed over at a time. The others wait for a claim. */
 const HANDED_OVER_MAX = 1_000
 
-/** The pages of a store, which hand their first versions over to the publisher of this process if it accepts them. */
-export const handingOver = (
+/** The pages of a store, which hand their first versions over to the publisher of this process once it has registered. */
+export const withHandOver = (
   pages: Pages,
   max = HANDED_OVER_MAX,
 ): { readonly pages: Pages; readonly handOver: HandOver } => {
@@ -36,13 +36,13 @@ export const handingOver = (
           : recordClaimed(page, publisher.leaseMs, events),
     },
     handOver: {
-      accept: (wake, leaseMs) => {
+      register: (wake, leaseMs) => {
         publisher = { wake, leaseMs }
       },
-      end: () => {
+      unregister: () => {
         publisher = undefined
       },
-      take: () => waiting.splice(0),
+      takeAll: () => waiting.splice(0),
     },
   }
 }

@@ -54,7 +54,7 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs,
 
   let mayBeMore = false
   const startAll = async (stop: AbortSignal): Promise<void> => {
-    const handedOver = handOver?.take() ?? []
+    const handedOver = handOver?.takeAll() ?? []
     const room = stop.aborted ? 0 : claimMax - inProgress.size - handedOver.length
     for (const version of handedOver) start(version, stop)
     if (room <= 0 || !mayBeMore) return
@@ -64,7 +64,7 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs,
 
   return async (stop: AbortSignal, woken?: Promise<void>, asked = true): Promise<boolean> => {
     mayBeMore ||= asked
-    if (stop.aborted) handOver?.end()
+    if (stop.aborted) handOver?.unregister()
     await startAll(stop)
     if (inProgress.size === 0 && ended.length === 0) return false
     if (ended.length === 0) await Promise.race(woken ? [...inProgress, woken] : inProgress)

@@ -26,11 +26,11 @@ export type ClaimedVersion = VersionKey & {
  */
 export type HandOver = {
   /** From now on versions are handed over, with a lease of this time. Calls `wake` once some are waiting. */
-  accept(wake: () => void, leaseMs: number): void
-  /** From now on none are. */
-  end(): void
-  /** Those that are waiting. */
-  take(): readonly ClaimedVersion[]
+  register(wake: () => void, leaseMs: number): void
+  /** From now on none are handed over. */
+  unregister(): void
+  /** Takes all versions that are waiting. */
+  takeAll(): readonly ClaimedVersion[]
 }
 /** The facts about a page that a namer needs. */
 export type NamingContext = {

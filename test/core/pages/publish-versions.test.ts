@@ -1,5 +1,5 @@
 import t from 'tap'
-import { handingOver } from '../../../src/adapters/stores/hand-over.ts'
+import { withHandOver } from '../../../src/adapters/stores/hand-over.ts'
 import { createPageWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
 import type { PatientNamer } from '../../../src/core/pages/name-patiently.ts'
 import { ATTEMPTS_MAX } from '../../../src/core/pages/name-version.ts'
@@ -175,7 +175,7 @@ t.test('a claim that left nothing is not repeated until the publisher is woken',
 const setUpHandOver = async () => {
   const it = await setUp()
   await it.publish(null)
-  const { pages, handOver } = handingOver(it.store.pages, 2)
+  const { pages, handOver } = withHandOver(it.store.pages, 2)
   const create = createPageWithVersion({ ...it, store: { pages } })
   const input = { ...it.group, supplementaryContext: 'Sale' }
   const createThree = async (): Promise<PageKey[]> => {
@@ -198,7 +198,7 @@ t.test('versions that no publisher accepts are left to a claim', async (t) => {
 t.test('versions that are handed over are published without a claim', async (t) => {
   const { createThree, statuses, handOver, step, claims } = await setUpHandOver()
   let wakes = 0
-  handOver.accept(() => wakes++, LEASE_MS)
+  handOver.register(() => wakes++, LEASE_MS)
   const pages = await createThree()
   t.equal(wakes, 1, 'one wake-up for all pending versions')
   t.equal(await step(GOING_ON, undefined, false), true)
@@ -211,7 +211,7 @@ t.test('versions that are handed over are published without a claim', async (t) 
 
 t.test('versions that are handed over are leased, and claimed when the lease ends', async (t) => {
   const { clock, createThree, statuses, handOver, publish, readPage, step } = await setUpHandOver()
-  handOver.accept(() => {}, LEASE_MS)
+  handOver.register(() => {}, LEASE_MS)
   const pages = await createThree()
   await publish(null)
   t.strictSame(await statuses(pages), ['processing', 'processing', 'published'], 'two are leased')
@@ -224,7 +224,7 @@ t.test('versions that are handed over are leased, and claimed when the lease end
 t.test('after a stop no version is handed over', async (t) => {
   const { createThree, handOver, step } = await setUpHandOver()
   let wakes = 0
-  handOver.accept(() => wakes++, LEASE_MS)
+  handOver.register(() => wakes++, LEASE_MS)
   await createThree()
   await step(AbortSignal.abort(), undefined, false)
   await createThree()
@@ -236,8 +236,8 @@ t.test(
   async (t) => {
     const it = await setUp()
     await it.publish(null)
-    const { pages, handOver } = handingOver(it.store.pages)
-    handOver.accept(() => {}, LEASE_MS)
+    const { pages, handOver } = withHandOver(it.store.pages)
+    handOver.register(() => {}, LEASE_MS)
     await createPageWithVersion({ ...it, store: { pages } })(it.group)
     it.clock.advance(LEASE_MS)
     const events: NewEvent[] = []
