@@ -1,4 +1,4 @@
-import { isoTime } from '../../core/engine/times.ts'
+import { laterThan } from '../../core/engine/times.ts'
 import type { Placeholders } from '../../core/ports/placeholders.ts'
 import { columns, textArray } from '../postgres/sql.ts'
 import type { Outbox } from './outbox.ts'
@@ -56,7 +56,7 @@ export const citusPlaceholders = (
       const updatedAt = new Map(prospects.map((row) => [row.prospectId, row.updatedAt]))
       const changes = ofDomain.flatMap(({ hash, prospectId }) => {
         const last = updatedAt.get(prospectId ?? '')
-        return last === undefined ? [] : { hash, prospectId, changesAt: later(last, now) }
+        return last === undefined ? [] : { hash, prospectId, changesAt: laterThan(last, now) }
       })
       const lastHash = emails.length < max ? null : (emails.at(-1)?.hash ?? null)
       if (changes.length === 0) return { prospectIds: [], lastHash }
@@ -75,7 +75,3 @@ export const citusPlaceholders = (
 })
 
 type Email = { readonly hash: string; readonly value: string | null; readonly prospectId: string | null }
-const later = (last: string, now: string): string => {
-  const next = isoTime(Date.parse(last) + 1)
-  return next > now ? next : now
-}
