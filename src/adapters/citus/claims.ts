@@ -7,48 +7,49 @@ import { type Fragment, nothing, type Query, sql, textArray } from './sql.ts'
 type TenantFilter = (tenantIdColumn: Fragment) => Fragment
 /** A table `v` whose rows wait to be claimed, and the parts of a statement that name its columns. */
 type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'counted' | 'answered', Fragment>> & {
-  readonly isClaimable: (lookup: ClaimQuery, ofThose: TenantFilter) => Fragment
+  readonly isClaimable: (lookup: ClaimQuery, ofTenants: TenantFilter) => Fragment
 }
 
 /** Tenants whose work is claimed at a time. */
 const AT_ONCE_MAX = 4
 /** How long machines are asked one by one after a machine was away. */
-const APART_MS = 10_000
+const ONE_BY_ONE_MS = 10_000
 /** Tenants that one statement reads by name. */
 const NAMED_MAX = 1_000
 
 const V_TENANT = sql`v.tenant_id`
-type Look = Pick<ClaimQuery, 'afterTenantId' | 'max'>
-/** `lookAt` and `lookAtAll`, which asks all machines, may give up earlier than `query`. */
-export type Queries = { readonly query: Query; readonly lookAt: Query; readonly lookAtAll: Query }
+type WaitingQuery = Pick<ClaimQuery, 'afterTenantId' | 'max'>
+/** The two brief queries may give up earlier than `query`; one of them asks all machines. */
+export type Queries = { readonly query: Query; readonly briefQuery: Query; readonly briefQueryOfAll: Query }
 
 /**
  * The tenants that wait, read from all machines of a cluster by one statement. While a machine is away, the others are
  * asked one by one, so that their tenants are served. A machine that is away delays a claim only once in a while.
  */
-export const waitingOnCluster = <Lookup extends Look>(
-  { query, lookAt, lookAtAll }: Queries,
+export const waitingOnCluster = <Lookup extends WaitingQuery>(
+  { query, briefQuery, briefQueryOfAll }: Queries,
   table: Fragment,
-  isWaiting: (lookup: Lookup, ofThose: TenantFilter) => Fragment,
+  isWaiting: (lookup: Lookup, ofTenants: TenantFilter) => Fragment,
 ) => {
-  let apartUntil = 0
+  let oneByOneUntil = 0
   const away = new Set<number>()
-  const isApart = () => performance.now() < apartUntil
-  const askApart = (why: unknown): null => {
-    if (!(why instanceof DomainFailure)) throw why
-    if (isApart()) return null
+  const isOneByOne = () => performance.now() < oneByOneUntil
+  /** Call it with the error of a machine that did not answer. Throws any other error. */
+  const startOneByOne = (error: unknown): null => {
+    if (!(error instanceof DomainFailure)) throw error
+    if (isOneByOne()) return null
     away.clear()
-    apartUntil = performance.now() + APART_MS
+    oneByOneUntil = performance.now() + ONE_BY_ONE_MS
     return null
   }
-  const lookBy = (send: ReturnType<Query>, lookup: Lookup, ofThose: TenantFilter) =>
+  const readWaiting = (send: ReturnType<Query>, lookup: Lookup, ofTenants: TenantFilter) =>
     send<{ tenantId: string; count: number }>`
       select v.tenant_id, count(*)::int as count from ${table}
-      where ${isWaiting(lookup, ofThose)} and v.tenant_id > ${lookup.afterTenantId} ${ofThose(V_TENANT)}
+      where ${isWaiting(lookup, ofTenants)} and v.tenant_id > ${lookup.afterTenantId} ${ofTenants(V_TENANT)}
       group by v.tenant_id order by v.tenant_id limit ${lookup.max}`
 
   /** The first tenants that wait. Tenants on nodes that cannot be reached are left out. */
-  const lookApart = async (lookup: Lookup) => {
+  const findOneByOne = async (lookup: Lookup) => {
     let { afterTenantId } = lookup
     for (;;) {
       // Every node knows on which group of machines each tenant lives.
@@ -62,13 +63,15 @@ export const waitingOnCluster = <Lookup extends Look>(
       const nodes = [...Map.groupBy(tenants, ({ node }) => node)].filter(([node]) => !away.has(node))
       const lists = nodes.map(([node, tenantsOfNode]) => {
         const tenantIds = tenantsOfNode.map(({ tenantId }) => tenantId)
-        const ofThose: TenantFilter = (column) => sql`and ${column} = any (${textArray(tenantIds)}::text[])`
+        const ofTenants: TenantFilter = (column) => sql`and ${column} = any (${textArray(tenantIds)}::text[])`
         // Sent in the name of any of these tenants: they share a machine.
-        return lookBy(lookAt(tenantIds[0]), { ...lookup, afterTenantId }, ofThose).catch((why) => {
-          askApart(why)
-          away.add(node)
-          return []
-        })
+        return readWaiting(briefQuery(tenantIds[0]), { ...lookup, afterTenantId }, ofTenants).catch(
+          (error) => {
+            startOneByOne(error)
+            away.add(node)
+            return []
+          },
+        )
       })
       const waiting = (await Promise.all(lists)).flat().sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1))
       if (waiting.length > 0 || tenants.length < NAMED_MAX) return waiting.slice(0, lookup.max)
@@ -76,36 +79,39 @@ export const waitingOnCluster = <Lookup extends Look>(
     }
   }
 
-  const look = async (lookup: Lookup) =>
-    (isApart() ? null : await lookBy(lookAtAll(), lookup, () => nothing).catch(askApart)) ??
-    (await lookApart(lookup))
-  return { look, askApart }
+  const findAtOnce = (lookup: Lookup) =>
+    isOneByOne() ? null : readWaiting(briefQueryOfAll(), lookup, () => nothing).catch(startOneByOne)
+  return {
+    findWaiting: async (lookup: Lookup) => (await findAtOnce(lookup)) ?? (await findOneByOne(lookup)),
+    startOneByOne,
+  }
 }
 
 /** Claims work on a cluster: each waiting tenant's work is claimed on the machine of the tenant. */
 export const claimOnCluster = <Claimed extends object>(queries: Queries, queue: Queue) => {
-  const { look, askApart } = waitingOnCluster(queries, queue.table, queue.isClaimable)
+  const { findWaiting, startOneByOne } = waitingOnCluster(queries, queue.table, queue.isClaimable)
   return async (lookup: ClaimQuery): Promise<readonly Claimed[]> => {
     const claimed: Claimed[] = []
     let { afterTenantId } = lookup
     for (;;) {
-      const looked = look({ ...lookup, afterTenantId, max: lookup.max - claimed.length })
+      const found = findWaiting({ ...lookup, afterTenantId, max: lookup.max - claimed.length })
       // Work that is already claimed must not be lost.
-      const waiting = [...(await looked.catch((error) => (claimed.length > 0 ? [] : Promise.reject(error))))]
+      const waiting = [...(await found.catch((error) => (claimed.length > 0 ? [] : Promise.reject(error))))]
       if (waiting.length === 0) return claimed
       while (waiting.length > 0) {
         const claims: Promise<readonly Claimed[]>[] = []
         let room = lookup.max - claimed.length
-        while (waiting[0] && room > 0 && claims.length < AT_ONCE_MAX) {
-          const { tenantId, count } = waiting.shift() ?? waiting[0]
-          const max = Math.min(count, room)
+        while (room > 0 && claims.length < AT_ONCE_MAX) {
+          const next = waiting.shift()
+          if (next === undefined) break
+          const max = Math.min(next.count, room)
           room -= max
-          afterTenantId = tenantId
-          claims.push(claimOf(queries.query, queue, tenantId, { ...lookup, max }))
+          afterTenantId = next.tenantId
+          claims.push(claimOf(queries.query, queue, next.tenantId, { ...lookup, max }))
         }
         for (const claim of await Promise.allSettled(claims))
           if (claim.status === 'fulfilled') claimed.push(...claim.value)
-          else askApart(claim.reason)
+          else startOneByOne(claim.reason)
         if (claimed.length === lookup.max) return claimed
       }
     }

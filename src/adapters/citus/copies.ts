@@ -3,7 +3,7 @@ import type { ApiKeys, StoredApiKey, TenantState } from '../../core/ports/api-ke
 import type { Hooks, StoredHook } from '../../core/ports/hooks.ts'
 import { withTimeout } from '../postgres/with-timeout.ts'
 import { type ApiKeyRow, COLUMNS, type HookRow, storedApiKey, storedHook } from '../stores/rows.ts'
-import { LOOK_MS_MAX, type Routes } from './nodes.ts'
+import { BRIEF_MS_MAX, type Routes } from './nodes.ts'
 import { columns, type Query, queryOver, sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 
@@ -58,7 +58,7 @@ const copiesOf = <Row extends { readonly tenantId: string }>(
     if (performance.now() > connectedUntil) {
       connectedUntil = performance.now() + REST_MS
       // Its own node may be away, too: then the others are asked after a look at it.
-      connected = withTimeout(queryOver(anotherWorker)()`select 1`, 2 * LOOK_MS_MAX)
+      connected = withTimeout(queryOver(anotherWorker)()`select 1`, 2 * BRIEF_MS_MAX)
     }
     return connected.catch(() => Promise.reject(error))
   }
@@ -85,7 +85,7 @@ const copiesOf = <Row extends { readonly tenantId: string }>(
     /** Finds rows by `findRows`; while the coordinator is away, their copies. */
     find: async (keys: readonly string[], findRows: () => Promise<readonly (Row & TenantState)[]>) => {
       if (performance.now() < awayUntil) return findCopies(keys, COORDINATOR_AWAY)
-      const rows = await withTimeout(findRows(), LOOK_MS_MAX).catch((error) => {
+      const rows = await withTimeout(findRows(), BRIEF_MS_MAX).catch((error) => {
         if (!isUnavailable(error)) throw error
         awayUntil = performance.now() + REST_MS
         return findCopies(keys, error)

@@ -25,7 +25,7 @@ export const singleRoute = (ask: Ask): Routes => {
 }
 
 /** A node that takes longer than this to say what every node knows is away. */
-export const LOOK_MS_MAX = 1_000
+export const BRIEF_MS_MAX = 1_000
 /** How long an address is kept: tenants may be moved. Until it is looked up, the old machine forwards statements. */
 const ADDRESS_AGE_MS_MAX = 60_000
 /** How long an address is kept after its node could not answer: it may have changed. */
@@ -33,11 +33,11 @@ const ADDRESS_DOUBTED_MS = 1_000
 /** Number of addresses that are kept. Beyond it all are forgotten. */
 const ADDRESSES_MAX = 100_000
 
-/** Refuses a node that takes longer than `LOOK_MS_MAX`. */
-export const withinLook =
+/** Refuses a node that takes longer than `BRIEF_MS_MAX`. */
+export const briefly =
   (ask: Ask): Ask =>
   (statement, tenantId) =>
-    withTimeout(ask(statement, tenantId), LOOK_MS_MAX)
+    withTimeout(ask(statement, tenantId), BRIEF_MS_MAX)
 
 /** A node, by its address. */
 export type Named = Pick<Connected, 'ask'> & { readonly name: string }
@@ -75,10 +75,10 @@ export const connectToNodes = (
   const unguarded = open(url)
   const own = circuitBreaker(unguarded)
   const nodes = new Map<string, Opened>()
-  const { ask: lookAtOwn } = circuitBreaker({ ...unguarded, ask: withinLook(unguarded.ask) })
+  const { ask: askOwnBriefly } = circuitBreaker({ ...unguarded, ask: briefly(unguarded.ask) })
   /** Asks the own node; while that is away, any other that is known: every node knows where all tenants live. */
   const query = queryOver((statement) =>
-    lookAtOwn(statement).catch((error) => {
+    askOwnBriefly(statement).catch((error) => {
       if (!isUnavailable(error)) throw error
       return Promise.any([...nodes.values()].map(({ ask }) => ask(statement))).catch(() =>
         Promise.reject(error),
@@ -143,7 +143,7 @@ export const connectToNodes = (
   const coordinators = nodesBy(() => sql`0`)
 
   const anotherWorker: Ask = async (statement) => {
-    const workers = await queryOver(lookAtOwn)()<Node>`
+    const workers = await queryOver(askOwnBriefly)()<Node>`
       select nodename, nodeport from pg_dist_node where noderole = 'primary' and isactive
         and groupid not in (0, (select groupid from pg_dist_local_group))`.then(
       (rows) => rows.map(nodeAt),

@@ -53,8 +53,8 @@ type Options = {
   /** Without these, all tenants are at one PostgreSQL. */
   readonly nodes?: Nodes
   readonly routes?: Routes
-  /** Limits how long a look at all nodes may take. By default nothing does. */
-  readonly looking?: (ask: Ask) => Ask
+  /** Limits how long a node may take to say what waits there. By default nothing does. */
+  readonly briefly?: (ask: Ask) => Ask
 }
 
 /**
@@ -63,7 +63,7 @@ type Options = {
  * they are for one tenant, name it for every table, and insert nothing in a part of their statement.
  */
 export const citusPorts =
-  ({ nodes, routes, looking = (ask) => ask }: Options = {}) =>
+  ({ nodes, routes, briefly = (ask) => ask }: Options = {}) =>
   (
     ask: Ask,
     migrations: readonly Migration[],
@@ -90,8 +90,8 @@ export const citusPorts =
     const plainOutbox = createPlainOutbox(everyEvent, wrote)
     const queues = queuesOn({
       query,
-      lookAt: queryOver(looking(ask)),
-      lookAtAll: queryOver(looking(allTenants)),
+      briefQuery: queryOver(briefly(ask)),
+      briefQueryOfAll: queryOver(briefly(allTenants)),
     })
     const refuseUnready = readiness(migrations)
     const centralCounts = postgresCounts(plainCentral)

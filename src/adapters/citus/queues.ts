@@ -64,12 +64,12 @@ export const queuesOn = (queries: Queries) => {
     endpoints: async (...lookup: Parameters<typeof claimEndpoints>) =>
       (await claimEndpoints(...lookup)).map(storedEndpoint),
     scheduled: async (lookup: Lookup<'schedules'>) =>
-      idsOf((await Promise.all(scheduled.map(({ look }) => look(lookup)))).flat()),
+      idsOf((await Promise.all(scheduled.map(({ findWaiting }) => findWaiting(lookup)))).flat()),
     deletions: async (afterTenantId: string, max: number) =>
-      idsOf(await deletions.look({ afterTenantId, max })),
+      idsOf(await deletions.findWaiting({ afterTenantId, max })),
     unnumbered: async (afterTenantId: string, max: number) =>
-      idsOf(await unnumbered.look({ afterTenantId, max })),
-    unindexed: async (lookup: Lookup<'searchIndex'>) => idsOf(await unindexed.look(lookup)),
-    uncounted: async (lookup: Lookup<'counts'>) => idsOf(await uncounted.look(lookup)),
+      idsOf(await unnumbered.findWaiting({ afterTenantId, max })),
+    unindexed: async (lookup: Lookup<'searchIndex'>) => idsOf(await unindexed.findWaiting(lookup)),
+    uncounted: async (lookup: Lookup<'counts'>) => idsOf(await uncounted.findWaiting(lookup)),
   }
 }

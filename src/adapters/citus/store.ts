@@ -7,7 +7,7 @@ import { nameDirect } from '../postgres/obstacle.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
 import type { Migration } from '../stores/migrations.ts'
 import { migrateCluster } from './migrate.ts'
-import { connectToNodes, otherNodes, withinLook } from './nodes.ts'
+import { briefly, connectToNodes, otherNodes } from './nodes.ts'
 import { findSessionObstacle, refuseOtherDatabase, refuseWorker } from './obstacle.ts'
 import { findMisplaced } from './placement.ts'
 import { citusPorts } from './ports.ts'
@@ -32,7 +32,7 @@ export const citusStore = (
     notify,
     close: closeSignals,
   } = clusterSignals(directUrl === null ? null : urlNow(directUrl), ask, others)
-  const ports = citusPorts({ nodes, routes, looking: withinLook })
+  const ports = citusPorts({ nodes, routes, briefly })
   const { ready, ...verbs } = ports(ask, migrations, notify, { everyEvent })
   let isUsable = false
   /** Checks the database until no obstacle is found. */

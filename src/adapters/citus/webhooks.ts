@@ -42,11 +42,11 @@ const V_TENANT = sql`v.tenant_id`
 /** Deliveries of enabled endpoints wait until they are due. */
 const isClaimable = (
   { now, horizon }: ClaimQuery,
-  ofThose: (tenantIdColumn: Fragment) => Fragment = () => nothing,
+  ofTenants: (tenantIdColumn: Fragment) => Fragment = () => nothing,
 ) => {
   const isPending = (at: Fragment) => sql`exists (
     select 1 from webhook_deliveries d
-    where d.tenant_id = v.tenant_id ${ofThose(sql`d.tenant_id`)}
+    where d.tenant_id = v.tenant_id ${ofTenants(sql`d.tenant_id`)}
       and d.webhook_endpoint_id = v.webhook_endpoint_id and d.status = 'pending' and d.next_attempt_at ${at})`
   return sql`
     (v.claimable_at <= ${now} or v.claimable_at > ${horizon}) and not ${isSuspended(V_TENANT)} and case v.status when 'deleted' then true

@@ -190,7 +190,7 @@ t.test('what is claimed when the next look fails is not lost', async (t) => {
   const part = sql`true`
   const parts = { table: part, key: part, isClaimed: part, counted: part, answered: part }
   const claim = claimOnCluster(
-    { query, lookAt: query, lookAtAll: query },
+    { query, briefQuery: query, briefQueryOfAll: query },
     { ...parts, isClaimable: () => part },
   )
   const want = { now: '', until: '', horizon: '', afterTenantId: '', max: 9 }
