@@ -122,8 +122,8 @@ const recallAll = async (
         select * from prospects p where p.tenant_id = ${tenantId} and p.prospect_id = lookup.prospect_id limit 1
       ) p
     union all
-    -- Two rows for each identifier: the identifier, and the prospect that it leads to, if there is one. A domain is looked up
-    -- only if its email was not found.
+    -- Two rows for each identifier: the identifier, and the prospect that it leads to, if there is one. A domain is looked
+    -- up only if its email was not found.
     select lookup.number, parts.part, i.tenant_id, i.prospect_id,
       p.email, p.external_id, p.name, p.updated_at, null as erased_at, null as merged_into,
       lookup.kind, lookup.hash, i.blocked_until, i.erasure_id,

@@ -195,8 +195,9 @@ const groupWith = (table: Fragment, value: string): Fragment => sql`(
   where shardid = get_shard_id_for_distribution_column(${table}, ${value}::text))`
 
 /**
- * After a timeout, one statement at a time tries a node until one succeeds; the others are refused at once. If all statements
- * are about rows of the node itself, one that it cancels shows that it responds; otherwise it may have waited for another node.
+ * After a timeout, one statement at a time tries a node until one succeeds; the others are refused at once. If all
+ * statements are about rows of the node itself, one that it cancels shows that it responds; otherwise it may have waited for
+ * another node.
  */
 const circuitBreaker = ({ ask, close }: Connected, isLocal = false): Connected => {
   let isSilent = false

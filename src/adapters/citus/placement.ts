@@ -75,7 +75,10 @@ export type Misplaced = {
   readonly bytes: number
 }
 
-/** The tables that Citus does not keep in their place, in the order in which they are placed; even tables that do not exist yet. */
+/**
+ * The tables that Citus does not keep in their place, in the order in which they are placed; even tables that do not exist
+ * yet.
+ */
 export const findUnplaced = (ask: Ask): Promise<readonly Misplaced[]> =>
   ask((sql) => sql.unsafe<Misplaced[]>(SELECT_UNPLACED))
 

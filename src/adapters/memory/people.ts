@@ -8,7 +8,10 @@ import type { newMergeRow } from '../stores/people-rows.ts'
 import type { Outbox } from './events.ts'
 import { indexBy, tableOf } from './table.ts'
 
-/** An identifier that leads to a prospect or, by order of the tenant, to no one, with its text; or one that is blocked, without. */
+/**
+ * An identifier that leads to a prospect or, by order of the tenant, to no one, with its text; or one that is blocked,
+ * without.
+ */
 export type KeptIdentifier = Omit<StoredIdentifier, 'kind'> & {
   readonly kind: IdentifierKind | 'emailDomain'
   readonly value: string | null

@@ -118,7 +118,10 @@ const isTlsOffered = async (socket: Socket, signal: AbortSignal): Promise<boolea
   return answer === 'S'
 }
 
-/** The byte that the server sends; null if it closes the connection. More bytes would come from a man in the middle: also null. */
+/**
+ * The byte that the server sends; null if it closes the connection. More bytes would come from a man in the middle: also
+ * null.
+ */
 const singleByte = async (socket: Socket, signal: AbortSignal): Promise<string | null> => {
   const received = once(socket, 'data', { signal }).then(([bytes]: Buffer[]) => bytes)
   const closed = once(socket, 'close', { signal }).then(() => undefined)

@@ -43,7 +43,9 @@ export const postgresErasures = (
   together: Together,
   erased: () => void,
 ): Erasures => ({
-  /** A lookup has one of the names; the others are null and match nothing. A part leads to the erasure that it is part of. */
+  /**
+   * A lookup has one of the names; the others are null and match nothing. A part leads to the erasure that it is part of.
+   */
   find: async (lookup) => {
     const { tenantId } = lookup
     const erasureId = 'erasureId' in lookup ? lookup.erasureId : null

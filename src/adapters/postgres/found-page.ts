@@ -1,7 +1,9 @@
 import type { FoundPage, PageKey, StoredPageWithVersions } from '../../core/ports/pages.ts'
 import { storedVersion, type VersionRow, versionWithContent } from '../stores/page-rows.ts'
 
-/** A page with one of its versions, whose columns have the plain names. If the page is missing, only `groupStatus` is set. */
+/**
+ * A page with one of its versions, whose columns have the plain names. If the page is missing, only `groupStatus` is set.
+ */
 export type FoundRow = VersionRow &
   Pick<StoredPageWithVersions, 'slug' | 'customName' | 'updatedAt' | 'groupStatus' | 'automaticAfter'> & {
     readonly revision: number | null

@@ -12,8 +12,8 @@ const SHOWN = columns('c', COLUMNS.prospect_conflicts)
 
 export const postgresProspectConflicts = (query: Query): ProspectConflicts => ({
   /**
-   * Without the conditions on recent conflicts each activity would lock the row, and wait for others that do. Rows are locked in
-   * the order in which they are sent, so that two lists do not wait for each other.
+   * Without the conditions on recent conflicts each activity would lock the row, and wait for others that do. Rows are
+   * locked in the order in which they are sent, so that two lists do not wait for each other.
    */
   note: async (conflicts) => {
     const [first] = conflicts

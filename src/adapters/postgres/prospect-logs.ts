@@ -103,9 +103,9 @@ const listNewest = async (query: Query, lookup: ProspectLogsQuery): Promise<Scan
 }
 
 /**
- * The logs whose idempotency keys have this text, newest first. Usually there is one, and hardly ever more than a few hundred:
- * so many are sorted, and for more the newest logs of the tenant are searched. The limit keeps the other conditions out of
- * the look-up, so that it uses its whole key.
+ * The logs whose idempotency keys have this text, newest first. Usually there is one, and hardly ever more than a few
+ * hundred: so many are sorted, and for more the newest logs of the tenant are searched. The limit keeps the other conditions
+ * out of the look-up, so that it uses its whole key.
  */
 const listByKey = async (query: Query, lookup: ProspectLogsQuery): Promise<Scanned<StoredLog>> => {
   const { tenantId, source, idempotencyKey, type, limit } = lookup

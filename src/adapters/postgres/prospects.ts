@@ -185,9 +185,9 @@ export const postgresProspects = (
   },
 
   /**
-   * Locks the prospect first. An identifier to add that leads here already stays. One that leads elsewhere, or is blocked, is
-   * refused by its key: then nothing is saved. Only the newest twenty former identifiers of a kind keep their text.
-   * Each row is changed by one part alone.
+   * Locks the prospect first. An identifier to add that leads here already stays. One that leads elsewhere, or is blocked,
+   * is refused by its key: then nothing is saved. Only the newest twenty former identifiers of a kind keep their text. Each
+   * row is changed by one part alone.
    */
   correct: ({ before, after, added, released, forgotten }, events) => {
     const { tenantId, prospectId } = before
@@ -301,7 +301,10 @@ const listNewest = async (query: Query, lookup: ProspectsQuery): Promise<Scanned
   return { rows: shown.map(foundProspect), resume: rows[0]?.resume ?? null }
 }
 
-/** The prospect that an identifier leads to. The limits keep other conditions out of the look-ups, so that they use whole keys. */
+/**
+ * The prospect that an identifier leads to. The limits keep other conditions out of the look-ups, so that they use whole
+ * keys.
+ */
 const findIdentified = async (query: Query, lookup: ProspectsQuery): Promise<Scanned<FoundProspect>> => {
   const { tenantId, identifier } = lookup
   const rows = await query(tenantId)<ProspectRow>`

@@ -11,7 +11,9 @@ import { watchPlace } from './watch-place.ts'
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
 
-/** 16 MB: a page that many transactions change is copied into the file only once. A long reader makes it longer for a while. */
+/**
+ * 16 MB: a page that many transactions change is copied into the file only once. A long reader makes it longer for a while.
+ */
 const LONG_JOURNAL = 'pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
 
 /** Deleted data is overwritten, so that nothing of an erased person stays in the file. */

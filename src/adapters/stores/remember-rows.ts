@@ -1,7 +1,9 @@
 import { gather } from './gather.ts'
 import { LOOKUPS_MAX } from './together.ts'
 
-/** However many ids are guessed at once, they are looked up by one statement at a time. Rows that exist wait for no slow one. */
+/**
+ * However many ids are guessed at once, they are looked up by one statement at a time. Rows that exist wait for no slow one.
+ */
 const LOOK_UPS = { listLengthMax: LOOKUPS_MAX, listsInFlightMax: 1, dedupeKey: String }
 
 /** How many rows are kept, for how long at most, and whether they can be trusted now: see `hasAllSignals` of a store. */

@@ -8,8 +8,8 @@ export type Table = { readonly name: string; readonly key: readonly string[]; re
 const table = (name: keyof typeof COLUMNS, ...key: string[]): Table => ({ name, key, columns: COLUMNS[name] })
 
 /**
- * Says how far people are indexed for the search. It is not copied, nor is `is_searched`: people are indexed again where they
- * are copied to.
+ * Says how far people are indexed for the search. It is not copied, nor is `is_searched`: people are indexed again where
+ * they are copied to.
  */
 export const SEARCHED_TENANTS = table('searched_tenants', 'tenant_id')
 
