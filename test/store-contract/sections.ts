@@ -1,4 +1,9 @@
-import { activities } from './activities.ts'
+import { activityFills } from './activity-fills.ts'
+import { activityIdentifiers } from './activity-identifiers.ts'
+import { activityKeys } from './activity-keys.ts'
+import { activityPayloads } from './activity-payloads.ts'
+import { activityRecalls } from './activity-recalls.ts'
+import { activityWrites } from './activity-writes.ts'
 import { apiKeys } from './api-keys.ts'
 import { attributes } from './attributes.ts'
 import { changesAtOnce } from './changes-at-once.ts'
@@ -46,7 +51,12 @@ export const sections: readonly Section[] = [
   tenants,
   apiKeys,
   hooks,
-  activities,
+  activityRecalls,
+  activityKeys,
+  activityIdentifiers,
+  activityFills,
+  activityPayloads,
+  activityWrites,
   oldestLogs,
   rememberedProspects,
   externalIds,
