@@ -18,8 +18,8 @@ export const apiKeys = section(
     return { apiKeys, added }
   },
   {
-    'a new store has no key until one is added, and a revoked key still counts': async (given) => {
-      const { store, apiKeys, added } = given
+    'a new store has no key until one is added, and a revoked key still counts': async (scene) => {
+      const { store, apiKeys, added } = scene
       const tenant = await addTenant(store)
       equal(await apiKeys.isEmpty(), true)
       const { apiKeyId } = await added(tenant)
@@ -27,8 +27,8 @@ export const apiKeys = section(
       equal(await apiKeys.isEmpty(), false)
     },
 
-    'a key is found by its hash, by its id and in its tenant’s list, with every field': async (given) => {
-      const { store, apiKeys, added } = given
+    'a key is found by its hash, by its id and in its tenant’s list, with every field': async (scene) => {
+      const { store, apiKeys, added } = scene
       const tenant = await addTenant(store)
       const key = await added(tenant, {
         name: 'Shop',
@@ -74,8 +74,8 @@ export const apiKeys = section(
       }
     },
 
-    'a tenant’s keys are listed oldest first, revoked ones too, and no other tenant’s': async (given) => {
-      const { store, apiKeys, added } = given
+    'a tenant’s keys are listed oldest first, revoked ones too, and no other tenant’s': async (scene) => {
+      const { store, apiKeys, added } = scene
       const ours = await addTenant(store)
       const theirs = await addTenant(store)
       const oldest = someKey(ours.tenantId)
@@ -123,9 +123,9 @@ export const apiKeys = section(
     },
 
     'of rotations at once one is made, and a key that was rotated since or revoked stays unchanged': async (
-      given,
+      scene,
     ) => {
-      const { store, another, apiKeys, added } = given
+      const { store, another, apiKeys, added } = scene
       const key = await added(await addTenant(store))
       const other = (await another()).apiKeys
       const rotate = (keys: typeof apiKeys, lastRotatedAt: string | null, ms: number) =>
@@ -155,8 +155,8 @@ export const apiKeys = section(
       same(await apiKeys.list(tenant.tenantId), [key])
     },
 
-    'a key that one store adds and ends is seen so by another on the same data': async (given) => {
-      const { store, another } = given
+    'a key that one store adds and ends is seen so by another on the same data': async (scene) => {
+      const { store, another } = scene
       const other = await another()
       const key = someKey((await addTenant(store)).tenantId)
       await store.apiKeys.add(key)
@@ -180,13 +180,13 @@ export const apiKeys = section(
       const tenant = await addTenant(store)
       const key = await added(tenant)
       const before = structuredClone(key)
-      for (const given of [
+      for (const returned of [
         await apiKeys.find(key.apiKeyId),
         await apiKeys.findByHashes([key.keyHash]),
         await apiKeys.list(tenant.tenantId),
         key,
       ])
-        scribbleOn(given)
+        scribbleOn(returned)
       same(await apiKeys.find(before.apiKeyId), before)
     },
   },

@@ -9,7 +9,7 @@ import { addTenant, at, newId, readEach, someClaim } from './rows.ts'
 
 const ROUNDS = 5
 const SEED = 20_260_101
-const GOING_ON = new AbortController().signal
+const NEVER_ABORTED = new AbortController().signal
 
 /** A page group, and two processes in which people and publishers change its pages. */
 const settingOf = async (subject: Subject) => {
@@ -27,7 +27,7 @@ const settingOf = async (subject: Subject) => {
   const publisher = (process = processes[0], namer: Namer = null) => {
     const step = core.publishVersions({ ...process, namer, claimMax: 100, leaseMs: 60_000 })
     return async () => {
-      while (await step(GOING_ON));
+      while (await step(NEVER_ABORTED));
     }
   }
   /** Takes the pending versions, and publishes it once `finish` is called. */
@@ -74,7 +74,7 @@ const settingOf = async (subject: Subject) => {
     readyVersion,
     publisher,
     publisherAtWork,
-    turnOf: (i: number) => (i % 2 === 0 ? one : other),
+    processAt: (i: number) => (i % 2 === 0 ? one : other),
     holds: () => holds(store, group),
   }
 }
@@ -124,8 +124,8 @@ const holds = async ({ pageGroups, pages, versions }: Store, group: Omit<PageKey
 }
 
 export const changesAtOnce = section('changes at once', settingOf, {
-  'of two versions published at once both are, one after the other': async (given) => {
-    const { one, other, publishedPage, holds } = given
+  'of two versions published at once both are, one after the other': async (scene) => {
+    const { one, other, publishedPage, holds } = scene
     for (let round = 0; round < ROUNDS; round++) {
       const { page, versionIds, before } = await publishedPage(2)
       await Promise.all(versionIds.map((versionId, i) => [one, other][i]?.publish({ ...page, versionId })))
@@ -219,7 +219,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
   'of many who delete a page one does, and it is counted off once': async ({
     core,
     one,
-    turnOf,
+    processAt,
     group,
     newPage,
     holds,
@@ -229,7 +229,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
       const page = await newPage()
       const outcomes = await settledAll(
         core,
-        times(20, (i) => turnOf(i).remove(page)),
+        times(20, (i) => processAt(i).remove(page)),
       )
       equal(outcomes.filter((outcome) => outcome === undefined).length, 1)
       same(kindsOf(core, outcomes), ['page_not_found'])
@@ -273,7 +273,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
   'of fifty changes for one revision exactly one is made, of a page as of a page group': async ({
     core,
     one,
-    turnOf,
+    processAt,
     group,
     publishedPage,
     holds,
@@ -292,14 +292,14 @@ export const changesAtOnce = section('changes at once', settingOf, {
       ]
       const outcomes = await settledAll(
         core,
-        times(50, (i) => changes[i % changes.length]?.(turnOf(i), i) as Promise<PageRead>),
+        times(50, (i) => changes[i % changes.length]?.(processAt(i), i) as Promise<PageRead>),
       )
       revision++
       oneWon(core, outcomes, revision)
       equal((await one.read(page)).revision, revision)
 
       const renamings = times(50, (i) =>
-        turnOf(i).updateGroup({ ...group, title: `${round} ${i}`, ifRevision: [groupRevision] }),
+        processAt(i).updateGroup({ ...group, title: `${round} ${i}`, ifRevision: [groupRevision] }),
       )
       groupRevision++
       oneWon(core, await settledAll(core, renamings), groupRevision)
@@ -311,7 +311,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
   'ten writers who count up what they read, each for the revision that they read, lose no count': async ({
     core,
     one,
-    turnOf,
+    processAt,
     group,
     newPage,
   }) => {
@@ -337,14 +337,14 @@ export const changesAtOnce = section('changes at once', settingOf, {
         })
       }
     }
-    await Promise.all(times(10, (i) => countUp(turnOf(i))))
+    await Promise.all(times(10, (i) => countUp(processAt(i))))
     equal((await one.read(page)).value.customName, '50')
     equal((await one.getGroup(group)).value.pageContext, '50')
   },
 
   'versions requested at once are numbered without gaps, and equal requests make one': async ({
     one,
-    turnOf,
+    processAt,
     newPage,
     holds,
   }) => {
@@ -352,7 +352,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
       const page = await newPage()
       const key = { idempotencyKey: 'one' }
       const made = await Promise.all(
-        times(12, (i) => turnOf(i).createVersion({ ...page, ...(i % 2 === 1 && key), publish: true })),
+        times(12, (i) => processAt(i).createVersion({ ...page, ...(i % 2 === 1 && key), publish: true })),
       )
       equal(new Set(made.map(({ value }) => value.versionId)).size, 7)
       equal(made.filter(({ replayed }) => replayed).length, 5)
@@ -361,14 +361,14 @@ export const changesAtOnce = section('changes at once', settingOf, {
     }
   },
 
-  'whatever is done at once, in whichever order, every page and its group stay whole': async (given) => {
-    const { core, one, turnOf, group, newPage, publisher, store, holds } = given
+  'whatever is done at once, in whichever order, every page and its group stay whole': async (scene) => {
+    const { core, one, processAt, group, newPage, publisher, store, holds } = scene
     const chance = randomBy(SEED)
     const pages = [await newPage(), await newPage(), await newPage()]
     for (let round = 0; round < 4 * ROUNDS; round++) {
       if (round % 5 === 4) pages.push(await newPage())
       const ids = [newId('pageversion'), ...(await versionIdsOf(store, pages))]
-      const actions = times(12, (i) => anyChange(turnOf(i), chance, pages, ids))
+      const actions = times(12, (i) => anyChange(processAt(i), chance, pages, ids))
       const outcomes = await settledAll<unknown>(core, [...actions.map((act) => act()), publisher()()])
       const kinds = kindsOf(core, outcomes).filter((kind) => !USUAL.includes(kind))
       same(kinds, [])

@@ -12,10 +12,10 @@ const DAY_MS = 86_400_000
 
 const settingOf = async (subject: Subject) => {
   const { core, kept } = subject
-  const { processes, turnOf, clock } = await twoProcesses(subject)
+  const { processes, processAt, clock } = await twoProcesses(subject)
   return {
     processes,
-    turnOf,
+    processAt,
     clock,
     newGroup: async (tenant: { readonly tenantId: string }) =>
       (await core.createPageGroup(processes[0])({ ...tenant, name: 'offers', title: 'Offers' })).value,
@@ -35,11 +35,11 @@ const settingOf = async (subject: Subject) => {
 }
 
 export const concurrency = section('concurrency', settingOf, {
-  'fifty equal requests under one idempotency key are one row and fifty equal answers': async (given) => {
-    const { turnOf, logsOf, prospectsOf } = given
+  'fifty equal requests under one idempotency key are one row and fifty equal answers': async (scene) => {
+    const { processAt, logsOf, prospectsOf } = scene
     for (let round = 0; round < ROUNDS; round++) {
-      const activity = activityOf(await given.newTenant(), { idempotencyKey: `round ${round}` })
-      const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
+      const activity = activityOf(await scene.newTenant(), { idempotencyKey: `round ${round}` })
+      const answers = await Promise.all(times(50, (i) => processAt(i).logProspectActivity(activity)))
       equal(new Set(answers.map(({ value }) => JSON.stringify(value))).size, 1)
       equal(answers.filter(({ replayed }) => replayed).length, 49)
       equal((await logsOf(activity.tenantId)).length, 1)
@@ -48,9 +48,9 @@ export const concurrency = section('concurrency', settingOf, {
   },
 
   'fifty requests that differ in how their payloads are written are one row and fifty equal answers': async (
-    given,
+    scene,
   ) => {
-    const { turnOf, logsOf } = given
+    const { processAt, logsOf } = scene
     const payloads = [
       '{"a":1,"b":["é"]}',
       '{ "b":["\\u00e9"], "a":1 }',
@@ -58,11 +58,11 @@ export const concurrency = section('concurrency', settingOf, {
       '{"a":0,"b":["é"],"a":1}',
     ]
     for (let round = 0; round < ROUNDS; round++) {
-      const tenantId = await given.newTenant()
+      const tenantId = await scene.newTenant()
       const answers = await Promise.all(
         times(50, (i) => {
           const payload = { rawJson: payloads[i % payloads.length] ?? '' }
-          return turnOf(i).logProspectActivity(activityOf(tenantId, { idempotencyKey: 'one', payload }))
+          return processAt(i).logProspectActivity(activityOf(tenantId, { idempotencyKey: 'one', payload }))
         }),
       )
       equal(new Set(answers.map(({ value }) => JSON.stringify(value))).size, 1)
@@ -72,11 +72,11 @@ export const concurrency = section('concurrency', settingOf, {
   },
 
   'of fifty deliveries of a body at once one is stored, and a day later one takes the key over': async (
-    given,
+    scene,
   ) => {
-    const { turnOf, logsOf, clock } = given
+    const { processAt, logsOf, clock } = scene
     for (let round = 0; round < ROUNDS; round++) {
-      const tenantId = await given.newTenant()
+      const tenantId = await scene.newTenant()
       const delivered = {
         idempotencyKey: 'hash',
         keyScope: 'hook',
@@ -85,14 +85,14 @@ export const concurrency = section('concurrency', settingOf, {
       } as const
       const deliver = async () => {
         const answers = await Promise.all(
-          times(50, (i) => turnOf(i).logProspectActivity(activityOf(tenantId, delivered))),
+          times(50, (i) => processAt(i).logProspectActivity(activityOf(tenantId, delivered))),
         )
         equal(answers.filter(({ replayed }) => !replayed).length, 1)
         equal(new Set(answers.map(({ value }) => value.prospectLogId)).size, 1)
         return answers[0]?.value.prospectLogId
       }
       const replayed = async () =>
-        (await turnOf(1).logProspectActivity(activityOf(tenantId, delivered))).replayed
+        (await processAt(1).logProspectActivity(activityOf(tenantId, delivered))).replayed
       const ids = [await deliver()]
       for (let day = 1; day <= 3; day++) {
         clock.advance(DAY_MS - 1)
@@ -107,15 +107,15 @@ export const concurrency = section('concurrency', settingOf, {
   },
 
   'of different requests under one idempotency key one wins, and the others are refused with its id': async (
-    given,
+    scene,
   ) => {
-    const { core, turnOf, logsOf } = given
+    const { core, processAt, logsOf } = scene
     for (let round = 0; round < ROUNDS; round++) {
-      const tenantId = await given.newTenant()
+      const tenantId = await scene.newTenant()
       const outcomes = await settledAll(
         core,
         times(50, (i) =>
-          turnOf(i).logProspectActivity(
+          processAt(i).logProspectActivity(
             activityOf(tenantId, { idempotencyKey: 'one', payload: { rawJson: `{"kind":${i % 5}}` } }),
           ),
         ),
@@ -134,14 +134,14 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'of fifty first writers of one email exactly one creates the prospect': async (given) => {
-    const { turnOf, logsOf, prospectsOf } = given
+  'of fifty first writers of one email exactly one creates the prospect': async (scene) => {
+    const { processAt, logsOf, prospectsOf } = scene
     for (let round = 0; round < ROUNDS; round++) {
-      const activity = activityOf(await given.newTenant(), {
+      const activity = activityOf(await scene.newTenant(), {
         email: ` Ada.${round}@Example.com`,
         name: 'Ada',
       })
-      const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
+      const answers = await Promise.all(times(50, (i) => processAt(i).logProspectActivity(activity)))
       equal(answers.filter(({ value }) => value.createdProspect).length, 1)
       equal(new Set(answers.map(({ value }) => value.prospectId)).size, 1)
       equal(new Set(answers.map(({ value }) => value.prospectLogId)).size, 50)
@@ -150,14 +150,14 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'of fifty writers that fill one blank email exactly one does, and none fails': async (given) => {
-    const { processes, turnOf, logsOf, prospectsOf } = given
+  'of fifty writers that fill one blank email exactly one does, and none fails': async (scene) => {
+    const { processes, processAt, logsOf, prospectsOf } = scene
     for (let round = 0; round < ROUNDS; round++) {
-      const tenantId = await given.newTenant()
+      const tenantId = await scene.newTenant()
       const { prospectId } = (await processes[0].logProspectActivity(activityOf(tenantId))).value
       const answers = await Promise.all(
         times(50, (i) =>
-          turnOf(i).logProspectActivity(activityOf(tenantId, { prospectId, email: `${i}@x` })),
+          processAt(i).logProspectActivity(activityOf(tenantId, { prospectId, email: `${i}@x` })),
         ),
       )
       ok(answers.every((answer) => answer.value.prospectId === prospectId))
@@ -168,13 +168,13 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'fifty equal page creations under one idempotency key are one page': async (given) => {
-    const { store, processes, turnOf, newGroup } = given
+  'fifty equal page creations under one idempotency key are one page': async (scene) => {
+    const { store, processes, processAt, newGroup } = scene
     const tenant = await addTenant(store)
     for (let round = 0; round < ROUNDS; round++) {
       const group = await newGroup(tenant)
       const wanted = { ...parentOf(group), customName: 'Mine', idempotencyKey: 'one' }
-      const answers = await Promise.all(times(50, (i) => turnOf(i).createPageWithVersion(wanted)))
+      const answers = await Promise.all(times(50, (i) => processAt(i).createPageWithVersion(wanted)))
       equal(new Set(answers.map(({ value }) => JSON.stringify(value))).size, 1)
       equal(answers.filter(({ replayed }) => replayed).length, 49)
       equal((await store.pageGroups.find(group))?.pagesCount, 1)
@@ -186,15 +186,15 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'the count of pages is exact after hundreds of creations in two processes at once': async (given) => {
-    const { store, processes, turnOf, newGroup } = given
+  'the count of pages is exact after hundreds of creations in two processes at once': async (scene) => {
+    const { store, processes, processAt, newGroup } = scene
     const tenant = await addTenant(store)
     const groups = [await newGroup(tenant), await newGroup(tenant), await newGroup(tenant)]
     await Promise.all(
       times(600, async (i) => {
         // Some callers wait for others, so that lists of all lengths come about.
-        if (i % 3 === 0) await turnOf(i).listPages({ ...parentOf(groups[0]), limit: 1 })
-        await turnOf(i).createPageWithVersion(parentOf(groups[i % 4 === 0 ? 1 : i % 3]))
+        if (i % 3 === 0) await processAt(i).listPages({ ...parentOf(groups[0]), limit: 1 })
+        await processAt(i).createPageWithVersion(parentOf(groups[i % 4 === 0 ? 1 : i % 3]))
       }),
     )
     const { items } = (await processes[1].listPageGroups({ ...tenant, limit: 100 })).value
@@ -208,8 +208,8 @@ export const concurrency = section('concurrency', settingOf, {
     equal(sum, 600)
   },
 
-  'two publishers at once publish every version exactly once, while pages are created': async (given) => {
-    const { core, store, processes, turnOf, clock, newGroup } = given
+  'two publishers at once publish every version exactly once, while pages are created': async (scene) => {
+    const { core, store, processes, processAt, clock, newGroup } = scene
     const tenant = await addTenant(store)
     const group = await newGroup(tenant)
     const total = 200
@@ -230,7 +230,7 @@ export const concurrency = section('concurrency', settingOf, {
     )
     const create = async (i: number) => {
       clock.advance(1)
-      const { value: page } = await turnOf(i).createPageWithVersion({
+      const { value: page } = await processAt(i).createPageWithVersion({
         ...parentOf(group),
         supplementaryContext: `context ${i}`,
       })
@@ -249,7 +249,7 @@ export const concurrency = section('concurrency', settingOf, {
     ok(settled.every(({ status, attempt }) => status === 'published' && attempt === 1))
     equal(new Set(settled.map(({ versionId }) => versionId)).size, total)
     same(named.sort(), times(total, (i) => `context ${i}`).sort())
-    const read = await Promise.all(pages.map((page, i) => turnOf(i).getPage(page)))
+    const read = await Promise.all(pages.map((page, i) => processAt(i).getPage(page)))
     same(
       read.map(({ value }) => value.computedName),
       times(total, (i) => `Name of context ${i}`),
@@ -260,10 +260,10 @@ export const concurrency = section('concurrency', settingOf, {
     )
   },
 
-  'lists with the same new emails in opposite orders all succeed': async (given) => {
-    const { core, logsOf, prospectsOf, crossing } = given
+  'lists with the same new emails in opposite orders all succeed': async (scene) => {
+    const { core, logsOf, prospectsOf, crossing } = scene
     for (let round = 0; round < ROUNDS; round++) {
-      const tenantId = await given.newTenant()
+      const tenantId = await scene.newTenant()
       const list = times(100, (i) => activityOf(tenantId, { email: `${i}@crossing`, name: `${i}` }))
       const outcomes = await crossing(list)
       equal(outcomes.filter((outcome) => outcome instanceof core.DomainFailure).length, 0)
@@ -288,11 +288,13 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'lists that fill the same prospects with the same emails crosswise all succeed': async (given) => {
-    const { core, turnOf, prospectsOf, crossing } = given
+  'lists that fill the same prospects with the same emails crosswise all succeed': async (scene) => {
+    const { core, processAt, prospectsOf, crossing } = scene
     for (let round = 0; round < 2; round++) {
-      const tenantId = await given.newTenant()
-      const blanks = await Promise.all(times(20, (i) => turnOf(i).logProspectActivity(activityOf(tenantId))))
+      const tenantId = await scene.newTenant()
+      const blanks = await Promise.all(
+        times(20, (i) => processAt(i).logProspectActivity(activityOf(tenantId))),
+      )
       const list = blanks.map(({ value: { prospectId } }, i) =>
         activityOf(tenantId, { prospectId, email: `${i}@crosswise` }),
       )

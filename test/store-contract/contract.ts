@@ -51,7 +51,7 @@ export const section =
   <Setting extends object>(
     name: string,
     settingOf: (subject: Subject) => Setting | Promise<Setting>,
-    tests: Readonly<Record<string, (given: Subject & Setting) => Promise<void>>>,
+    tests: Readonly<Record<string, (scene: Subject & Setting) => Promise<void>>>,
     open: 'openStore' | 'openStoreOfEveryEvent' = 'openStore',
   ): Section =>
   (core, { test, [open]: openStore }) => {

@@ -59,15 +59,15 @@ const settingOf = async ({ core, store }: Subject) => {
 }
 
 export const deletions = section('deletions', settingOf, {
-  'of a deleted group each published page is unpublished, then it is deleted': async (the) => {
-    const { key, published } = await the.groupWith(5)
-    const other = await the.groupWith(2)
-    await the.happened()
-    await the.remove({ ...key, apiKeyId: 'apikey_1' })
-    same(await the.happened(), [])
-    await the.run()
+  'of a deleted group each published page is unpublished, then it is deleted': async (scene) => {
+    const { key, published } = await scene.groupWith(5)
+    const other = await scene.groupWith(2)
+    await scene.happened()
+    await scene.remove({ ...key, apiKeyId: 'apikey_1' })
+    same(await scene.happened(), [])
+    await scene.run()
     const { pageGroupId } = key
-    same(await the.happened(), [
+    same(await scene.happened(), [
       ...published.map((pageId) => ({
         type: 'page.unpublished',
         ids: { pageGroupId, pageId },
@@ -75,36 +75,36 @@ export const deletions = section('deletions', settingOf, {
       })),
       { type: 'page_group.deleted', ids: { pageGroupId }, apiKeyId: 'apikey_1' },
     ])
-    await the.run()
-    same(await the.happened(), [])
-    same(await the.store.deletions.next(key.tenantId), null)
-    await the.remove(other.key)
-    await the.run()
-    same(the.unpublishedIn(await the.happened()), other.published)
+    await scene.run()
+    same(await scene.happened(), [])
+    same(await scene.store.deletions.next(key.tenantId), null)
+    await scene.remove(other.key)
+    await scene.run()
+    same(scene.unpublishedIn(await scene.happened()), other.published)
   },
 
-  'a group is gone for readers from the first moment, with its pages': async ({ core, store, ...the }) => {
-    const { key, pages } = await the.groupWith(3)
+  'a group is gone for readers from the first moment, with its pages': async ({ core, store, ...scene }) => {
+    const { key, pages } = await scene.groupWith(3)
     const [page] = pages
-    await the.remove(key)
+    await scene.remove(key)
     equal((await store.pageGroups.find(key))?.status, 'deleted')
     for (let round = 0; round < 2; round++) {
       equal(await store.pages.list({ ...key, beforeId: null, limit: 10 }), null)
       equal(await store.pages.find({ ...key, pageId: String(page?.pageId) }), 'page_group_not_found')
-      await the.run()
+      await scene.run()
     }
-    const again = await the.remove(key).catch((error) => error.kind)
+    const again = await scene.remove(key).catch((error) => error.kind)
     equal(again, 'page_group_not_found')
   },
 
   'the list of published pages reads no page of a group whose deletion is completed': async ({
     store,
-    ...the
+    ...scene
   }) => {
-    const { key } = await the.groupWith(3)
-    const kept = await the.groupWith(1)
-    await the.remove(key)
-    await the.run()
+    const { key } = await scene.groupWith(3)
+    const kept = await scene.groupWith(1)
+    await scene.remove(key)
+    await scene.run()
     const rows = await store.pages.listPublished({
       tenantId: key.tenantId,
       limit: 10,
@@ -117,23 +117,25 @@ export const deletions = section('deletions', settingOf, {
     )
   },
 
-  'a group without pages is deleted with one event': async (the) => {
-    const { key } = await the.groupWith(0)
-    await the.remove(key)
-    await the.run()
+  'a group without pages is deleted with one event': async (scene) => {
+    const { key } = await scene.groupWith(0)
+    await scene.remove(key)
+    await scene.run()
     same(
-      (await the.happened()).map(({ type }) => type),
+      (await scene.happened()).map(({ type }) => type),
       ['page_group.deleted'],
     )
   },
 
-  'a deletion that is killed in the middle goes on there: no event twice, and none missing': async (the) => {
-    const { key, published } = await the.groupWith(MANY)
-    await the.happened()
-    await the.remove(key)
+  'a deletion that is killed in the middle goes on there: no event twice, and none missing': async (
+    scene,
+  ) => {
+    const { key, published } = await scene.groupWith(MANY)
+    await scene.happened()
+    await scene.remove(key)
     // One process is killed after its first slice, the next one before its slice is saved.
-    const { store } = the
-    const step = the.stepBy()
+    const { store } = scene
+    const step = scene.stepBy()
     let first = await store.deletions.next(key.tenantId)
     // On a database that others write to, a step waits until their earlier writes have ended.
     while (first?.afterPageId === '') {
@@ -141,59 +143,59 @@ export const deletions = section('deletions', settingOf, {
       first = await store.deletions.next(key.tenantId)
     }
     const dying = { ...store.deletions, record: () => Promise.reject(new Error('killed')) }
-    await the.stepBy({ ...store, deletions: dying })(NEVER)
-    the.errors.length = 0
+    await scene.stepBy({ ...store, deletions: dying })(NEVER)
+    scene.errors.length = 0
     same(await store.deletions.next(key.tenantId), first)
-    await the.run()
-    const events = await the.happened()
-    same(the.unpublishedIn(events), published)
+    await scene.run()
+    const events = await scene.happened()
+    same(scene.unpublishedIn(events), published)
     equal(events.at(-1)?.type, 'page_group.deleted')
     equal(events.length, published.length + 1)
   },
 
-  'several processes at once make each event once': async ({ another, ...the }) => {
-    const { key, published } = await the.groupWith(MANY)
-    await the.happened()
-    await the.remove(key)
-    await Promise.all([the.run(), the.run(await another()), the.run()])
-    const events = await the.happened()
-    same(the.unpublishedIn(events), published)
+  'several processes at once make each event once': async ({ another, ...scene }) => {
+    const { key, published } = await scene.groupWith(MANY)
+    await scene.happened()
+    await scene.remove(key)
+    await Promise.all([scene.run(), scene.run(await another()), scene.run()])
+    const events = await scene.happened()
+    same(scene.unpublishedIn(events), published)
     equal(events.filter(({ type }) => type === 'page_group.deleted').length, 1)
   },
 
-  'a version that was being named when its group was deleted is not published': async (the) => {
-    const { store, clock } = the
-    const { key } = await the.groupWith(0)
+  'a version that was being named when its group was deleted is not published': async (scene) => {
+    const { store, clock } = scene
+    const { key } = await scene.groupWith(0)
     const group = await store.pageGroups.find(key)
     const page = somePage(group as NonNullable<typeof group>)
     await store.pages.record(page)
-    await the.remove(key)
+    await scene.remove(key)
     clock.advance(1_000)
-    await the.publish()
-    await the.run()
-    const types = (await the.happened()).map(({ type }) => type)
+    await scene.publish()
+    await scene.run()
+    const types = (await scene.happened()).map(({ type }) => type)
     same(
       types.filter((type) => type === 'page_version.published' || type === 'page.unpublished'),
       [],
     )
   },
 
-  'nothing of a suspended tenant is unpublished until it is resumed': async ({ store, ...the }) => {
-    const { key, published } = await the.groupWith(3)
-    await the.happened()
-    await the.remove(key)
+  'nothing of a suspended tenant is unpublished until it is resumed': async ({ store, ...scene }) => {
+    const { key, published } = await scene.groupWith(3)
+    await scene.happened()
+    await scene.remove(key)
     await store.tenants.setState(key.tenantId, { suspendedAt: at(1), deletedAt: null })
     same((await store.deletions.waiting('', 100)).includes(key.tenantId), false)
     await store.tenants.setState(key.tenantId, { suspendedAt: null, deletedAt: null })
-    await the.run()
-    same(the.unpublishedIn(await the.happened()), published)
+    await scene.run()
+    same(scene.unpublishedIn(await scene.happened()), published)
   },
 
   'of two deletions of one group, or of one for an older revision, one is saved': async ({
     store,
-    ...the
+    ...scene
   }) => {
-    const { key } = await the.groupWith(1)
+    const { key } = await scene.groupWith(1)
     const group = await store.pageGroups.find(key)
     const { updatedAt = '', revision = 0 } = group ?? {}
     const deletion = { ...key, apiKeyId: null, deletedAt: at(9) }

@@ -91,8 +91,8 @@ export const events = section('events', async ({ store }) => ({ ours: await outb
     same(await store.events.waiting('', 9), [])
   },
 
-  'whoever reads a number can read all before it, while many write and many give numbers': async (given) => {
-    const { ours, store, another, core } = given
+  'whoever reads a number can read all before it, while many write and many give numbers': async (scene) => {
+    const { ours, store, another, core } = scene
     const endpoint = await ours.addEndpoint()
     const { tenant, tenantId } = ours
     const stores = [store, await another(), await another()]
@@ -173,8 +173,8 @@ export const events = section('events', async ({ store }) => ({ ours: await outb
     equal((await theirs.read()).length, 1)
   },
 
-  'a reader is never led past an event that expired before those with lower numbers': async (given) => {
-    const { ours, store, core } = given
+  'a reader is never led past an event that expired before those with lower numbers': async (scene) => {
+    const { ours, store, core } = scene
     await ours.addEndpoint()
     const { tenantId } = ours
     const [late, first, last] = times(3, () => someEvent(tenantId)) as [NewEvent, NewEvent, NewEvent]

@@ -17,7 +17,7 @@ export const externalIds = section(
   'external ids',
   async (subject) => {
     const { core, kept } = subject
-    const { processes, clock, turnOf } = await twoProcesses(subject)
+    const { processes, clock, processAt } = await twoProcesses(subject)
     const { tenantId } = await addTenant(subject.store)
     const [here] = processes
     const activityOf = (fields: Named): NewActivity => ({
@@ -46,7 +46,7 @@ export const externalIds = section(
       processes,
       here,
       clock,
-      turnOf,
+      processAt,
       tenantId,
       prospects,
       activityOf,
@@ -188,14 +188,14 @@ export const externalIds = section(
     },
 
     'of many activities of one person in two processes at once one creates the prospect': async (scene) => {
-      const { turnOf, activityOf, prospects } = scene
+      const { processAt, activityOf, prospects } = scene
       for (let round = 0; round < 5; round++) {
         const named = { externalId: `x${round}`, email: `${round}@example.com` }
         const answers = await Promise.all(
           Array.from({ length: 40 }, (_, i) => {
             const isWithoutEmail = i % 3 === 1
             const fields = isWithoutEmail ? { externalId: named.externalId } : named
-            return turnOf(i).logProspectActivity(activityOf(fields))
+            return processAt(i).logProspectActivity(activityOf(fields))
           }),
         )
         equal(new Set(answers.map(({ value }) => value.prospectId)).size, 1)
@@ -208,17 +208,17 @@ export const externalIds = section(
     },
 
     'prospects that two processes create and log for at once are created once': async (scene) => {
-      const { turnOf, activityOf, tenantId, prospects } = scene
+      const { processAt, activityOf, tenantId, prospects } = scene
       const people = Array.from({ length: 30 }, (_, i) => ({
         externalId: `x${i}`,
         email: `${i}@example.com`,
       }))
       const created = await Promise.all(
         [...people, ...people.toReversed()].map((named, i) =>
-          turnOf(i % 4 < 2 ? 0 : 1).createProspect({ tenantId, ...named }),
+          processAt(i % 4 < 2 ? 0 : 1).createProspect({ tenantId, ...named }),
         ),
       )
-      const logged = people.map((named, i) => turnOf(i).logProspectActivity(activityOf(named)))
+      const logged = people.map((named, i) => processAt(i).logProspectActivity(activityOf(named)))
       equal((await Promise.all(logged)).filter(({ value }) => value.createdProspect).length, 0)
       equal(created.filter(({ created }) => created).length, 30)
       equal((await prospects()).length, 30)
@@ -345,7 +345,7 @@ export const externalIds = section(
     },
 
     'of corrections and activities that take one external id at once, one gets it': async (scene) => {
-      const { core, processes, log, activityOf, tenantId, prospects, turnOf } = scene
+      const { core, processes, log, activityOf, tenantId, prospects, processAt } = scene
       for (let round = 0; round < 5; round++) {
         const ids = await log({}, {}, {}, {})
         const externalId = `x${round}`
@@ -356,7 +356,7 @@ export const externalIds = section(
             .catch((why: DomainFailure) => why.kind),
         )
         const logged = ids.map((prospectId = '', i) =>
-          turnOf(i).logProspectActivity(activityOf({ prospectId, externalId })),
+          processAt(i).logProspectActivity(activityOf({ prospectId, externalId })),
         )
         await Promise.all(logged)
         const outcomes = await Promise.all(corrected)

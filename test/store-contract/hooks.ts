@@ -39,8 +39,8 @@ export const hooks = section(
     return { hooks, added, found }
   },
   {
-    'a hook is found by its id and in its tenant’s list, with every field': async (given) => {
-      const { store, hooks, added } = given
+    'a hook is found by its id and in its tenant’s list, with every field': async (scene) => {
+      const { store, hooks, added } = scene
       const tenant = await addTenant(store)
       const hook = await added(tenant, {
         description: 'billing',
@@ -63,8 +63,8 @@ export const hooks = section(
       equal(await hooks.find({ tenantId, hookId: newId('hook') }), null)
     },
 
-    'of hooks added under one idempotency key one is, and a removed one frees its key': async (given) => {
-      const { store, hooks, added } = given
+    'of hooks added under one idempotency key one is, and a removed one frees its key': async (scene) => {
+      const { store, hooks, added } = scene
       const tenant = await addTenant(store)
       const { tenantId } = tenant
       const keyed = { idempotencyKey: 'one', requestHash: 'plain:hash' }
@@ -124,8 +124,8 @@ export const hooks = section(
       await added(await addTenant(store))
     },
 
-    'a change overtakes another one of the same moment, and leaves what was seen': async (given) => {
-      const { store, hooks, added, found } = given
+    'a change overtakes another one of the same moment, and leaves what was seen': async (scene) => {
+      const { store, hooks, added, found } = scene
       const tenant = await addTenant(store)
       const hook = await added(tenant)
       await hooks.markSeen(hook, SEEN)

@@ -102,8 +102,8 @@ export const pageChanges = section(
     }
   },
   {
-    'a change is saved and raises the revision; one for an older revision saves nothing': async (given) => {
-      const { added, read, change } = given
+    'a change is saved and raises the revision; one for an older revision saves nothing': async (scene) => {
+      const { added, read, change } = scene
       const page = await added()
       like(await read(page), { revision: 1, customName: null })
       equal(await change(page, { customName: 'Mine' }), 'recorded')
@@ -114,9 +114,9 @@ export const pageChanges = section(
     },
 
     'the published pages of all groups are listed with their version, those published last first': async (
-      given,
+      scene,
     ) => {
-      const { pages, pageGroups, group, added, addVersion, publish } = given
+      const { pages, pageGroups, group, added, addVersion, publish } = scene
       const sibling = someGroup(group)
       await pageGroups.add(sibling)
       const first = await added({ content: CONTENT, slug: 'sale', customName: 'Mine' })
@@ -140,9 +140,9 @@ export const pageChanges = section(
     },
 
     'a list of a group and the list of published pages say when each page was last published': async (
-      given,
+      scene,
     ) => {
-      const { pages, group, added, addVersion, publish, published, change } = given
+      const { pages, group, added, addVersion, publish, published, change } = scene
       const query = { tenantId: group.tenantId, pageGroupId: group.pageGroupId, beforeId: null, limit: 10 }
       const publishedAt = async () => (await pages.list(query))?.map((page) => page.publishedAt)
       const page = await added()
@@ -160,8 +160,8 @@ export const pageChanges = section(
     },
 
     'the list of published pages goes on after a page, also among those published at once, and back to a time':
-      async (given) => {
-        const { added, publish, published } = given
+      async (scene) => {
+        const { added, publish, published } = scene
         const [a, b, c, d] = [await added(), await added(), await added(), await added()]
         for (const page of [c, a, b]) await publish(page, page.versionId, at(20))
         await publish(d, d.versionId, at(10))
@@ -180,9 +180,9 @@ export const pageChanges = section(
       },
 
     'the list of published pages ends once the contents of all its rows but the last fill a slice': async (
-      given,
+      scene,
     ) => {
-      const { added, publish, published } = given
+      const { added, publish, published } = scene
       const content = { rawJson: JSON.stringify({ text: 'x'.repeat(400_000) }) }
       const pageIds: string[] = []
       for (let i = 0; i < 6; i++) {
@@ -194,9 +194,9 @@ export const pageChanges = section(
     },
 
     'a deleted page is no longer among the published ones; one of a group that is not active says so': async (
-      given,
+      scene,
     ) => {
-      const { pages, group, added, read, publish, published, revise } = given
+      const { pages, group, added, read, publish, published, revise } = scene
       const page = await added()
       const gone = await added()
       for (const { versionId, ...name } of [page, gone]) await publish(name as PageName, versionId, at(20))
@@ -216,8 +216,8 @@ export const pageChanges = section(
       equal((await read(page)).revision, 2)
     },
 
-    'a version is dropped with the change that names it, or not at all': async (given) => {
-      const { added, addVersion, change, listed, read, versions } = given
+    'a version is dropped with the change that names it, or not at all': async (scene) => {
+      const { added, addVersion, change, listed, read, versions } = scene
       const page = await added()
       const other = await added()
       await addVersion(page, { idempotencyKey: 'one', requestHash: 'hash' })
@@ -237,8 +237,8 @@ export const pageChanges = section(
       equal((await read(page)).latest.versionId, third.versionId)
     },
 
-    'versions are counted, with the oldest that nothing needs': async (given) => {
-      const { store, added, addVersion, change, group, revise, versions } = given
+    'versions are counted, with the oldest that nothing needs': async (scene) => {
+      const { store, added, addVersion, change, group, revise, versions } = scene
       const page = await added()
       await added()
       same(await versions.tally(page), { count: 1, oldestSpare: null })
@@ -266,8 +266,8 @@ export const pageChanges = section(
       same(await versions.tally(page), nothing)
     },
 
-    'a change of a page that does not exist, and of another tenant, is overtaken': async (given) => {
-      const { store, added, change, read } = given
+    'a change of a page that does not exist, and of another tenant, is overtaken': async (scene) => {
+      const { store, added, change, read } = scene
       const page = await added()
       const before = await read(page)
       const { tenantId } = await addTenant(store)
@@ -276,8 +276,8 @@ export const pageChanges = section(
       same(await read(page), before)
     },
 
-    'a new version is the latest one, keeps every field, and waits for a publisher': async (given) => {
-      const { added, addVersion, read, versions } = given
+    'a new version is the latest one, keeps every field, and waits for a publisher': async (scene) => {
+      const { added, addVersion, read, versions } = scene
       const page = await added()
       const fields = {
         supplementaryContext: 'New',
@@ -315,8 +315,8 @@ export const pageChanges = section(
       like(await versions.context({ ...page, versionId: version.versionId }), { supplementaryContext: 'New' })
     },
 
-    'content is kept byte for byte, also of the first version': async (given) => {
-      const { added, read, versions, addVersion } = given
+    'content is kept byte for byte, also of the first version': async (scene) => {
+      const { added, read, versions, addVersion } = scene
       const page = await added({ content: CONTENT })
       const texts = AWKWARD_TEXTS.map((text) => ({ rawJson: JSON.stringify({ text }) }))
       const made = []
@@ -333,8 +333,8 @@ export const pageChanges = section(
       equal((await read(page)).published, null)
     },
 
-    'versions are listed newest first, slice by slice; an unknown page has none': async (given) => {
-      const { store, added, addVersion, listed } = given
+    'versions are listed newest first, slice by slice; an unknown page has none': async (scene) => {
+      const { store, added, addVersion, listed } = scene
       const page = await added({ content: CONTENT })
       await added()
       const second = await addVersion(page)
@@ -356,9 +356,9 @@ export const pageChanges = section(
     },
 
     'a version is found by its idempotency key, which no other version of the page may have': async (
-      given,
+      scene,
     ) => {
-      const { added, addVersion, change, read, versions } = given
+      const { added, addVersion, change, read, versions } = scene
       const page = await added()
       const other = await added()
       const version = await addVersion(page, keyFields('one'))
@@ -372,8 +372,8 @@ export const pageChanges = section(
       same(await versions.findByKey({ ...page, idempotencyKey: 'two' }), null)
     },
 
-    'a published version is what readers get; another one, or none, can take its place': async (given) => {
-      const { added, addVersion, change, read } = given
+    'a published version is what readers get; another one, or none, can take its place': async (scene) => {
+      const { added, addVersion, change, read } = scene
       const page = await added({ content: CONTENT })
       const { versionId } = await addVersion(page, { content: null })
       const publish = (id: string | null, ms: number) =>
@@ -393,8 +393,8 @@ export const pageChanges = section(
       like(await read(page), { published: null, revision: 5, latest: { status: 'published' } })
     },
 
-    'what needs an active group is overtaken in an archived one; the rest is not': async (given) => {
-      const { added, change, group, read, revise } = given
+    'what needs an active group is overtaken in an archived one; the rest is not': async (scene) => {
+      const { added, change, group, read, revise } = scene
       const page = await added()
       equal(await revise({ status: 'archived' }, group.updatedAt), 'recorded')
       equal(await change(page, { added: someVersion({ versionNumber: 2 }) }), 'overtaken')
@@ -403,8 +403,8 @@ export const pageChanges = section(
       like(await read(page), { customName: 'Mine', groupStatus: 'archived' })
     },
 
-    'a removed page is gone with its versions, and its group counts one page less': async (given) => {
-      const { added, addVersion, group, pageGroups, pages, versions, listed } = given
+    'a removed page is gone with its versions, and its group counts one page less': async (scene) => {
+      const { added, addVersion, group, pageGroups, pages, versions, listed } = scene
       const page = await added(keyFields('one'))
       const other = await added()
       const version = await addVersion(page)
@@ -424,9 +424,9 @@ export const pageChanges = section(
     },
 
     'the pointer only moves forwards: an older version is not settled as published, but as ready': async (
-      given,
+      scene,
     ) => {
-      const { store, added, addVersion, read } = given
+      const { store, added, addVersion, read } = scene
       const page = await added()
       const { versionId } = await addVersion(page)
       const [newer, older] = await claimed(store, [versionId, page.versionId])
@@ -437,8 +437,8 @@ export const pageChanges = section(
       like(await store.versions.find(page), { status: 'ready', computedName: 'Older', publishedAt: null })
     },
 
-    'a version that is not later than `automaticAfter` is not settled as published': async (given) => {
-      const { store, added, addVersion, change, read } = given
+    'a version that is not later than `automaticAfter` is not settled as published': async (scene) => {
+      const { store, added, addVersion, change, read } = scene
       const page = await added()
       equal((await read(page)).automaticAfter, null)
       const { versionId: automaticAfter } = await addVersion(page)
@@ -453,8 +453,8 @@ export const pageChanges = section(
       like(await read(page), { published: { versionId }, automaticAfter })
     },
 
-    'versions of one page that are settled together end with the newest one published': async (given) => {
-      const { store, added, addVersion, read } = given
+    'versions of one page that are settled together end with the newest one published': async (scene) => {
+      const { store, added, addVersion, read } = scene
       const page = await added()
       const { versionId } = await addVersion(page)
       const both = await claimed(store, [versionId, page.versionId])
@@ -467,9 +467,9 @@ export const pageChanges = section(
     },
 
     'a ready version publishes nothing; it names its page if it is the newest and none is published': async (
-      given,
+      scene,
     ) => {
-      const { store, added, addVersion, read } = given
+      const { store, added, addVersion, read } = scene
       const page = await added()
       const { versionId } = await addVersion(page)
       const [newer, older] = await claimed(store, [versionId, page.versionId])
@@ -479,8 +479,8 @@ export const pageChanges = section(
       like(await read(page), { computedName: 'Newer', published: null, latest: { status: 'ready' } })
     },
 
-    'the revision of a group is raised by its changes and by its pages': async (given) => {
-      const { added, change, group, pageGroups, pages, revise } = given
+    'the revision of a group is raised by its changes and by its pages': async (scene) => {
+      const { added, change, group, pageGroups, pages, revise } = scene
       const revision = async () => (await pageGroups.find(group))?.revision
       equal(await revision(), 1)
       equal(await revise({ title: 'Other' }, group.updatedAt), 'recorded')
@@ -493,8 +493,8 @@ export const pageChanges = section(
       equal(await revision(), 4)
     },
 
-    'a group is found by its idempotency key, which no other group of the tenant may have': async (given) => {
-      const { store, group, pageGroups } = given
+    'a group is found by its idempotency key, which no other group of the tenant may have': async (scene) => {
+      const { store, group, pageGroups } = scene
       const one = { ...someGroup(group), ...keyFields('one') }
       equal(await pageGroups.add(one), 'recorded')
       equal(await pageGroups.add({ ...someGroup(group), ...keyFields('one') }), 'overtaken')

@@ -41,8 +41,8 @@ export const pageGroups = section(
     return { pageGroups, pages, added, listed }
   },
   {
-    'an added group is found by its id and listed, with every field': async (given) => {
-      const { store, pageGroups, added, listed } = given
+    'an added group is found by its id and listed, with every field': async (scene) => {
+      const { store, pageGroups, added, listed } = scene
       const tenant = await addTenant(store)
       const group = await added(tenant, {
         name: 'spring',
@@ -70,16 +70,16 @@ export const pageGroups = section(
       equal(await pageGroups.find({ ...(await added(tenant)), ...(await addTenant(store)) }), null)
     },
 
-    'groups are listed newest first by id, in whichever order they were added': async (given) => {
-      const { store, added, listed } = given
+    'groups are listed newest first by id, in whichever order they were added': async (scene) => {
+      const { store, added, listed } = scene
       const tenant = await addTenant(store)
       const groups = Array.from({ length: 9 }, () => plainGroup(tenant))
       for (const i of [4, 0, 8, 2, 6, 1, 7, 3, 5]) await added(tenant, groups[i])
       same(await listed(tenant), groups.toReversed())
     },
 
-    'a list continues before an id, even if that group is deleted or never existed': async (given) => {
-      const { store, pageGroups, added, listed } = given
+    'a list continues before an id, even if that group is deleted or never existed': async (scene) => {
+      const { store, pageGroups, added, listed } = scene
       const tenant = await addTenant(store)
       const oldest = await added(tenant)
       const never = newId('pagegroup')
@@ -98,8 +98,8 @@ export const pageGroups = section(
       for (const limit of [1, 2, 3, 100]) same(await listed(tenant, { limit }), groups.slice(0, limit + 1))
     },
 
-    'a list ends once the texts of all its rows but the last fill a slice': async (given) => {
-      const { store, added, listed } = given
+    'a list ends once the texts of all its rows but the last fill a slice': async (scene) => {
+      const { store, added, listed } = scene
       const text = 'x'.repeat(TEXT_LENGTH)
       const raw = { rawJson: JSON.stringify([text]) }
       const heavy: Partial<StoredPageGroup>[] = [
@@ -187,8 +187,8 @@ export const pageGroups = section(
       )
     },
 
-    'a change saves every field that a person sets, but never the count of pages': async (given) => {
-      const { store, pageGroups, pages, added } = given
+    'a change saves every field that a person sets, but never the count of pages': async (scene) => {
+      const { store, pageGroups, pages, added } = scene
       const tenant = await addTenant(store)
       const group = await added(tenant)
       await recordPages(pages, [somePage(group), somePage(group)])
@@ -212,8 +212,8 @@ export const pageGroups = section(
       same(await pageGroups.find(group), { ...group, updatedAt: at(61_000), pagesCount: 2 })
     },
 
-    'a change by another tenant, or of an unknown group, is overtaken and changes nothing': async (given) => {
-      const { store, pageGroups, added, listed } = given
+    'a change by another tenant, or of an unknown group, is overtaken and changes nothing': async (scene) => {
+      const { store, pageGroups, added, listed } = scene
       const ours = await addTenant(store)
       const theirs = await addTenant(store)
       const group = await added(ours)
@@ -224,8 +224,8 @@ export const pageGroups = section(
       same(await listed(theirs), [])
     },
 
-    'a change is overtaken if the group has changed since it was read': async (given) => {
-      const { store, pageGroups, added } = given
+    'a change is overtaken if the group has changed since it was read': async (scene) => {
+      const { store, pageGroups, added } = scene
       const group = await added(await addTenant(store))
       const archived = { ...group, status: 'archived', updatedAt: at(60_000) } as const
       equal(await pageGroups.change(archived, group.updatedAt), 'recorded')
@@ -276,8 +276,8 @@ export const pageGroups = section(
       same([row?.actions, row?.footerLinks, row?.scripts], [scripts, actions, footerLinks])
     },
 
-    'a caller that changes what was found or listed changes nothing in the store': async (given) => {
-      const { store, pageGroups, added, listed } = given
+    'a caller that changes what was found or listed changes nothing in the store': async (scene) => {
+      const { store, pageGroups, added, listed } = scene
       const tenant = await addTenant(store)
       const group = await added(tenant)
       const before = structuredClone(group)

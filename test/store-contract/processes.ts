@@ -27,5 +27,5 @@ export const twoProcesses = async ({ core, another }: Subject) => {
     return { ...world, ...operationsOver(core, world) }
   }
   const processes = [await start(), await start()] as const
-  return { clock, processes, turnOf: (i: number) => processes[i % 2 === 0 ? 0 : 1] }
+  return { clock, processes, processAt: (i: number) => processes[i % 2 === 0 ? 0 : 1] }
 }

@@ -66,8 +66,8 @@ export const prospectLogs = section(
     return { activities, prospectLogs, newProspect, logged, listed, timeline }
   },
   {
-    'a log is found by its id with every field, its payload byte for byte': async (given) => {
-      const { prospectLogs, newProspect, logged } = given
+    'a log is found by its id with every field, its payload byte for byte': async (scene) => {
+      const { prospectLogs, newProspect, logged } = scene
       const prospect = await newProspect()
       const filled = {
         type: 'form',
@@ -86,14 +86,14 @@ export const prospectLogs = section(
       same(await readEach(prospectLogs.find, logs), logs)
       const [log = someLog(prospect)] = logs
       const missing = [
-        { ...log, tenantId: await given.newTenant() },
+        { ...log, tenantId: await scene.newTenant() },
         { ...log, prospectLogId: newId('prospectlog') },
       ]
       same(await readEach(prospectLogs.find, [...missing, log]), [null, null, log])
     },
 
-    'the logs of a tenant are listed newest first by id, one more than the limit': async (given) => {
-      const { newProspect, logged, listed } = given
+    'the logs of a tenant are listed newest first by id, one more than the limit': async (scene) => {
+      const { newProspect, logged, listed } = scene
       const one = await newProspect()
       const two = await newProspect()
       const { tenantId } = one
@@ -112,8 +112,8 @@ export const prospectLogs = section(
       same((await listed({ tenantId, beforeId: ids[2] ?? '', fromId: ids[1] ?? '' })).rows, [])
     },
 
-    'lists and timelines are filtered by source and type': async (given) => {
-      const { newProspect, logged, listed, timeline } = given
+    'lists and timelines are filtered by source and type': async (scene) => {
+      const { newProspect, logged, listed, timeline } = scene
       const prospect = await newProspect()
       const { tenantId } = prospect
       const kinds = ['crm a', 'shop a', 'crm b', 'shop b', 'crm a'].map((kind) => kind.split(' '))
@@ -135,9 +135,9 @@ export const prospectLogs = section(
     },
 
     'a source and an idempotency key find the logs whose keys have this text, in whatever scope': async (
-      given,
+      scene,
     ) => {
-      const { newProspect, logged, listed } = given
+      const { newProspect, logged, listed } = scene
       const prospect = await newProspect()
       const { tenantId } = prospect
       const [one, inA, inB] = await logged(
@@ -155,14 +155,14 @@ export const prospectLogs = section(
       same((await listed({ ...want, type: 'form' })).rows, [inB])
       same((await listed({ ...want, type: 'none' })).rows, [])
       same((await listed({ ...want, idempotencyKey: 'three' })).rows, [])
-      same((await listed({ ...want, tenantId: await given.newTenant() })).rows, [])
+      same((await listed({ ...want, tenantId: await scene.newTenant() })).rows, [])
       same((await listed({ ...want, beforeId: inA?.prospectLogId ?? '' })).rows, [one])
       same((await listed({ ...want, beforeId: one?.prospectLogId ?? '' })).rows, [])
       same((await listed({ ...want, fromId: inA?.prospectLogId ?? '' })).rows, [inB, inA])
     },
 
-    'more logs under one key than are sorted at once are listed from slice to slice': async (given) => {
-      const { newProspect, logged, listed } = given
+    'more logs under one key than are sorted at once are listed from slice to slice': async (scene) => {
+      const { newProspect, logged, listed } = scene
       const prospect = await newProspect()
       const { tenantId } = prospect
       const scoped = Array.from({ length: 1_100 }, (_, i) => ({ ...keyFields('one'), keyScope: `${i}` }))
@@ -207,8 +207,8 @@ export const prospectLogs = section(
       }
     },
 
-    'the first and the last time that can be are in a timeline': async (given) => {
-      const { newProspect, logged, timeline } = given
+    'the first and the last time that can be are in a timeline': async (scene) => {
+      const { newProspect, logged, timeline } = scene
       const prospect = await newProspect()
       const times = ['2999-12-31T23:59:59.999Z', '2106-06-06T00:00:00.000Z', '1970-01-01T00:00:00.000Z']
       const logs = await logged(prospect, ...times.map((occurredAt) => ({ occurredAt })))
@@ -218,8 +218,8 @@ export const prospectLogs = section(
       same((await timeline(prospect, { since: second?.occurredAt ?? '' })).rows, logs.slice(0, 2))
     },
 
-    'only an unknown prospect has no timeline; that of another tenant is unknown': async (given) => {
-      const { prospectLogs, newProspect, logged } = given
+    'only an unknown prospect has no timeline; that of another tenant is unknown': async (scene) => {
+      const { prospectLogs, newProspect, logged } = scene
       const prospect = await newProspect()
       const { tenantId, prospectId } = prospect
       const wantOf = (fields: object) => ({
@@ -231,7 +231,7 @@ export const prospectLogs = section(
         ...fields,
       })
       const wants = [
-        wantOf({ tenantId: await given.newTenant() }),
+        wantOf({ tenantId: await scene.newTenant() }),
         wantOf({ prospectId: newId('prospect') }),
         wantOf({}),
       ]
@@ -242,8 +242,8 @@ export const prospectLogs = section(
       same((await readEach(prospectLogs.timeline, wants))[2], { rows, resume: null, ...WHOLE })
     },
 
-    'a list ends once the texts of all its rows but the last fill a slice': async (given) => {
-      const { newProspect, logged, listed, timeline } = given
+    'a list ends once the texts of all its rows but the last fill a slice': async (scene) => {
+      const { newProspect, logged, listed, timeline } = scene
       const prospect = await newProspect()
       const heavy = { payload: { rawJson: JSON.stringify({ text: 'x'.repeat(400_000) }) } }
       const logs = (await logged(prospect, heavy, {}, heavy, { email: 'x'.repeat(400_000) }, heavy)).reverse()
@@ -257,8 +257,8 @@ export const prospectLogs = section(
       }
     },
 
-    'a list with a rare filter stops after 10,000 rows, and goes on there': async (given) => {
-      const { newProspect, logged, listed } = given
+    'a list with a rare filter stops after 10,000 rows, and goes on there': async (scene) => {
+      const { newProspect, logged, listed } = scene
       const prospect = await newProspect()
       const { tenantId } = prospect
       const many = Array.from({ length: LOOKED_AT - 1 }, () => ({}))
@@ -277,9 +277,9 @@ export const prospectLogs = section(
     },
 
     'a timeline with a rare filter stops after 10,000 rows, at the end of a step, and goes on there': async (
-      given,
+      scene,
     ) => {
-      const { newProspect, logged, timeline } = given
+      const { newProspect, logged, timeline } = scene
       const prospect = await newProspect()
       // Two in each step of four seconds: the 10,000th and the one after it share theirs.
       const timeOf = (i: number) => at(-Math.ceil(i / 2) * STEP_MS + (i % 2))
@@ -297,8 +297,8 @@ export const prospectLogs = section(
       equal((await timeline(prospect, { limit: 5 })).resume, null, 'the limit was reached before')
     },
 
-    'a timeline goes on after a step of more than 10,000 logs, with a filter and without': async (given) => {
-      const { core, store, newProspect, logged } = given
+    'a timeline goes on after a step of more than 10,000 logs, with a filter and without': async (scene) => {
+      const { core, store, newProspect, logged } = scene
       const prospect = await newProspect()
       const [old] = await logged(prospect, { type: 'old', occurredAt: at(-1) })
       const many = await logged(prospect, ...Array.from({ length: LOOKED_AT + 1_000 }, () => ({})))
@@ -314,8 +314,8 @@ export const prospectLogs = section(
       same(await read({ until: at(0), type: 'old' }), { items: [old], hasMore: false })
     },
 
-    'a caller that changes what was found or listed changes nothing in the store': async (given) => {
-      const { prospectLogs, newProspect, logged, listed, timeline } = given
+    'a caller that changes what was found or listed changes nothing in the store': async (scene) => {
+      const { prospectLogs, newProspect, logged, listed, timeline } = scene
       const prospect = await newProspect()
       const logs = await logged(prospect, { payload: { rawJson: '{"a":1}' } })
       scribbleOn(await readEach(prospectLogs.find, logs))

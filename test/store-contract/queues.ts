@@ -72,8 +72,8 @@ export const queues = section(
       await includes('schedules', true)
     },
 
-    'an event waits until it is numbered, and a delivery until it is made': async (given) => {
-      const { store, outbox, tenantId, includes, areEmpty } = given
+    'an event waits until it is numbered, and a delivery until it is made': async (scene) => {
+      const { store, outbox, tenantId, includes, areEmpty } = scene
       await outbox.addEndpoint()
       await outbox.write(someEvent(tenantId))
       await includes('events', true)
@@ -131,8 +131,8 @@ export const queues = section(
       await includes('removals', true)
     },
 
-    'activities wait to be counted, once the counts of their tenant were read': async (given) => {
-      const { store, tenantId, recordProspect, includes, areEmpty } = given
+    'activities wait to be counted, once the counts of their tenant were read': async (scene) => {
+      const { store, tenantId, recordProspect, includes, areEmpty } = scene
       await store.counts.markRead(tenantId, at(0))
       await areEmpty()
       await recordProspect()
@@ -150,8 +150,8 @@ export const queues = section(
       await includes('counts', false)
     },
 
-    'people wait to be indexed, once their tenant was searched': async (given) => {
-      const { store, tenantId, deps, recordProspect, includes } = given
+    'people wait to be indexed, once their tenant was searched': async (scene) => {
+      const { store, tenantId, deps, recordProspect, includes } = scene
       const { prospectId } = await recordProspect()
       await includes('search', false)
       await store.searchIndex.markSearched(tenantId, new Date(deps.clock()).toISOString())

@@ -95,361 +95,361 @@ const settingOf = async ({ core, store, another }: Subject) => {
 }
 
 export const schedules = section('schedules', settingOf, {
-  'a page is named, waits, and is published at its time, not before': async (the) => {
-    const page = await the.newPage(at(HOUR))
-    same(await the.statusOf(page), ['scheduled', at(HOUR), null])
-    equal(await the.publishedIn(page), undefined)
-    the.clock.advance(HOUR - 1)
-    equal(await the.run(), 1)
-    equal(await the.publishedIn(page), undefined)
-    the.clock.advance(1)
-    equal(await the.run(), null)
-    equal(await the.publishedIn(page), page.versionId)
-    same(await the.statusOf(page), ['published', null, null])
-    same(await the.happened(), ['page.created', 'page_version.scheduled', 'page_version.published'])
+  'a page is named, waits, and is published at its time, not before': async (scene) => {
+    const page = await scene.newPage(at(HOUR))
+    same(await scene.statusOf(page), ['scheduled', at(HOUR), null])
+    equal(await scene.publishedIn(page), undefined)
+    scene.clock.advance(HOUR - 1)
+    equal(await scene.run(), 1)
+    equal(await scene.publishedIn(page), undefined)
+    scene.clock.advance(1)
+    equal(await scene.run(), null)
+    equal(await scene.publishedIn(page), page.versionId)
+    same(await scene.statusOf(page), ['published', null, null])
+    same(await scene.happened(), ['page.created', 'page_version.scheduled', 'page_version.published'])
   },
 
   'nothing of a suspended tenant is published at its time, but once it is resumed': async ({
     store,
-    ...the
+    ...scene
   }) => {
-    const page = await the.newPage(at(HOUR))
-    const { tenantId } = the.group
+    const page = await scene.newPage(at(HOUR))
+    const { tenantId } = scene.group
     await store.tenants.setState(tenantId, { suspendedAt: at(1), deletedAt: null })
-    the.clock.advance(HOUR)
-    await the.run()
-    same(await the.statusOf(page), ['scheduled', at(HOUR), null])
+    scene.clock.advance(HOUR)
+    await scene.run()
+    same(await scene.statusOf(page), ['scheduled', at(HOUR), null])
     await store.tenants.setState(tenantId, { suspendedAt: null, deletedAt: null })
-    await the.run()
-    equal(await the.publishedIn(page), page.versionId)
+    await scene.run()
+    equal(await scene.publishedIn(page), page.versionId)
   },
 
-  'a version that is named after its time is published then': async ({ core, ...the }) => {
-    const [process] = the.processes
+  'a version that is named after its time is published then': async ({ core, ...scene }) => {
+    const [process] = scene.processes
     const made = await core.createPageWithVersion(process as NonNullable<typeof process>)({
-      ...the.group,
+      ...scene.group,
       publishAt: at(5),
     })
-    const want = { ...the.group, pageId: made.value.pageId }
-    the.clock.advance(10)
-    equal(await the.run(), null)
-    equal((await the.read(want)).latestVersion.status, 'processing')
-    await the.publish()
-    await the.run()
-    equal((await the.read(want)).latestVersion.status, 'published')
+    const want = { ...scene.group, pageId: made.value.pageId }
+    scene.clock.advance(10)
+    equal(await scene.run(), null)
+    equal((await scene.read(want)).latestVersion.status, 'processing')
+    await scene.publish()
+    await scene.run()
+    equal((await scene.read(want)).latestVersion.status, 'published')
   },
 
-  'what is due at once on a page is done by time': async (the) => {
-    const page = await the.newPage()
-    const later = await the.newVersion(page, at(3 * MINUTE))
-    const one = await the.newVersion(page, at(2 * MINUTE))
-    const other = await the.newVersion(page, at(MINUTE))
-    await the.happened()
-    the.clock.advance(HOUR)
-    await the.run()
-    equal(await the.publishedIn(page), later.versionId)
-    const published = await Promise.all([one, other, later].map(the.statusOf))
+  'what is due at once on a page is done by time': async (scene) => {
+    const page = await scene.newPage()
+    const later = await scene.newVersion(page, at(3 * MINUTE))
+    const one = await scene.newVersion(page, at(2 * MINUTE))
+    const other = await scene.newVersion(page, at(MINUTE))
+    await scene.happened()
+    scene.clock.advance(HOUR)
+    await scene.run()
+    equal(await scene.publishedIn(page), later.versionId)
+    const published = await Promise.all([one, other, later].map(scene.statusOf))
     same(published, Array(3).fill(['published', null, null]))
-    same(await the.happened(), Array(3).fill('page_version.published'))
+    same(await scene.happened(), Array(3).fill('page_version.published'))
   },
 
   'at its time a version replaces a newer one, and none that was requested before overtakes it': async (
-    the,
+    scene,
   ) => {
-    const page = await the.newPage(at(HOUR))
-    const newer = await the.newVersion(page)
-    await the.publishOne(newer)
-    equal(await the.publishedIn(page), newer.versionId)
-    await the.createVersion({ ...page, publish: true })
-    the.clock.advance(HOUR)
-    await the.run()
-    await the.publish()
-    equal(await the.publishedIn(page), page.versionId)
-    equal((await the.read(page)).latestVersion.status, 'ready')
-    await the.createVersion({ ...page, publish: true })
-    await the.publish()
-    equal((await the.read(page)).publishedVersion?.versionNumber, 4)
+    const page = await scene.newPage(at(HOUR))
+    const newer = await scene.newVersion(page)
+    await scene.publishOne(newer)
+    equal(await scene.publishedIn(page), newer.versionId)
+    await scene.createVersion({ ...page, publish: true })
+    scene.clock.advance(HOUR)
+    await scene.run()
+    await scene.publish()
+    equal(await scene.publishedIn(page), page.versionId)
+    equal((await scene.read(page)).latestVersion.status, 'ready')
+    await scene.createVersion({ ...page, publish: true })
+    await scene.publish()
+    equal((await scene.read(page)).publishedVersion?.versionNumber, 4)
   },
 
-  'what a person does after the time counts as later, even if publishers are late': async (the) => {
-    const first = await the.newPage(at(10))
-    const second = await the.newPage(at(10))
-    const third = await the.newPage(at(10))
-    const draft = await the.newVersion(first)
-    the.clock.advance(HOUR)
-    await the.publishOne(draft)
-    await the.unpublish(second)
-    const requested = await the.newVersion(third, at(20))
-    await the.run()
-    equal(await the.publishedIn(first), draft.versionId)
-    equal(await the.publishedIn(second), undefined)
-    equal(await the.publishedIn(third), requested.versionId)
-    same(await the.statusOf(first), ['published', null, null])
+  'what a person does after the time counts as later, even if publishers are late': async (scene) => {
+    const first = await scene.newPage(at(10))
+    const second = await scene.newPage(at(10))
+    const third = await scene.newPage(at(10))
+    const draft = await scene.newVersion(first)
+    scene.clock.advance(HOUR)
+    await scene.publishOne(draft)
+    await scene.unpublish(second)
+    const requested = await scene.newVersion(third, at(20))
+    await scene.run()
+    equal(await scene.publishedIn(first), draft.versionId)
+    equal(await scene.publishedIn(second), undefined)
+    equal(await scene.publishedIn(third), requested.versionId)
+    same(await scene.statusOf(first), ['published', null, null])
   },
 
-  'a schedule is moved, ended, or replaced by publishing at once': async (the) => {
-    const moved = await the.newPage(at(10))
-    const ended = await the.newPage(at(10))
-    const hurried = await the.newPage(at(10))
-    await the.publishOne({ ...moved, publishAt: at(HOUR) })
-    const { status, publishAt } = await the.unschedule(ended)
+  'a schedule is moved, ended, or replaced by publishing at once': async (scene) => {
+    const moved = await scene.newPage(at(10))
+    const ended = await scene.newPage(at(10))
+    const hurried = await scene.newPage(at(10))
+    await scene.publishOne({ ...moved, publishAt: at(HOUR) })
+    const { status, publishAt } = await scene.unschedule(ended)
     same([status, publishAt], ['ready', null])
-    same(await the.unschedule(ended), { ...(await the.unschedule(ended)), status })
-    await the.publishOne(hurried)
-    await the.happened()
-    the.clock.advance(20)
-    await the.run()
-    same(await the.happened(), [])
-    same(await the.statusOf(moved), ['scheduled', at(HOUR), null])
-    same(await the.statusOf(hurried), ['published', null, null])
+    same(await scene.unschedule(ended), { ...(await scene.unschedule(ended)), status })
+    await scene.publishOne(hurried)
+    await scene.happened()
+    scene.clock.advance(20)
+    await scene.run()
+    same(await scene.happened(), [])
+    same(await scene.statusOf(moved), ['scheduled', at(HOUR), null])
+    same(await scene.statusOf(hurried), ['published', null, null])
     // One that was published before is scheduled again, and is what it was if that ends.
-    await the.publishOne({ ...hurried, publishAt: at(HOUR) })
-    same(await the.statusOf(hurried), ['scheduled', at(HOUR), null])
-    equal((await the.unschedule(hurried)).status, 'published')
+    await scene.publishOne({ ...hurried, publishAt: at(HOUR) })
+    same(await scene.statusOf(hurried), ['scheduled', at(HOUR), null])
+    equal((await scene.unschedule(hurried)).status, 'published')
   },
 
-  'in an archived group nothing is published at its time, and the version says why': async (the) => {
-    const page = await the.newPage(at(10))
-    await the.updateGroup({ ...the.group, status: 'archived' })
-    await the.happened()
-    the.clock.advance(10)
-    await the.run()
-    const [status, publishAt, reason] = await the.statusOf(page)
+  'in an archived group nothing is published at its time, and the version says why': async (scene) => {
+    const page = await scene.newPage(at(10))
+    await scene.updateGroup({ ...scene.group, status: 'archived' })
+    await scene.happened()
+    scene.clock.advance(10)
+    await scene.run()
+    const [status, publishAt, reason] = await scene.statusOf(page)
     same([status, publishAt], ['ready', null])
     ok(reason?.includes('archived'), String(reason))
-    same(await the.happened(), ['page_version.ready'])
-    await the.updateGroup({ ...the.group, status: 'active' })
-    await the.publishOne(page)
-    same(await the.statusOf(page), ['published', null, null])
+    same(await scene.happened(), ['page_version.ready'])
+    await scene.updateGroup({ ...scene.group, status: 'active' })
+    await scene.publishOne(page)
+    same(await scene.statusOf(page), ['published', null, null])
   },
 
-  'a window that is over when it is processed is not opened, and the version says why': async (the) => {
-    const page = await the.newPage(at(HOUR))
-    await the.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
-    await the.happened()
-    the.clock.advance(2 * HOUR)
-    await the.run()
-    const [status, publishAt, reason] = await the.statusOf(page)
+  'a window that is over when it is processed is not opened, and the version says why': async (scene) => {
+    const page = await scene.newPage(at(HOUR))
+    await scene.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await scene.happened()
+    scene.clock.advance(2 * HOUR)
+    await scene.run()
+    const [status, publishAt, reason] = await scene.statusOf(page)
     same([status, publishAt], ['ready', null])
     ok(reason?.includes('had passed'), String(reason))
-    same(await the.run(), null)
-    same(await the.happened(), ['page_version.skipped'])
-    const { publishedVersion, unpublishAt } = await the.read(page)
+    same(await scene.run(), null)
+    same(await scene.happened(), ['page_version.skipped'])
+    const { publishedVersion, unpublishAt } = await scene.read(page)
     same([publishedVersion, unpublishAt], [null, null])
-    await the.publishOne(page)
-    same(await the.statusOf(page), ['published', null, null])
+    await scene.publishOne(page)
+    same(await scene.statusOf(page), ['published', null, null])
   },
 
-  'a window is opened until its last millisecond': async (the) => {
-    const page = await the.newPage(at(HOUR))
-    await the.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
-    await the.happened()
-    the.clock.advance(2 * HOUR - 1)
-    equal(await the.run(), 1)
-    equal(await the.publishedIn(page), page.versionId)
-    the.clock.advance(1)
-    await the.run()
-    equal(await the.publishedIn(page), undefined)
-    same(await the.happened(), ['page_version.published', 'page.unpublished'])
+  'a window is opened until its last millisecond': async (scene) => {
+    const page = await scene.newPage(at(HOUR))
+    await scene.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await scene.happened()
+    scene.clock.advance(2 * HOUR - 1)
+    equal(await scene.run(), 1)
+    equal(await scene.publishedIn(page), page.versionId)
+    scene.clock.advance(1)
+    await scene.run()
+    equal(await scene.publishedIn(page), undefined)
+    same(await scene.happened(), ['page_version.published', 'page.unpublished'])
   },
 
-  'a window that is over ends what was published before it, but not what was to follow it': async (the) => {
-    const page = await the.newPage()
-    const window = await the.newVersion(page)
-    await the.publishOne({ ...window, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
-    const other = await the.newPage()
-    const otherWindow = await the.newVersion(other)
-    const next = await the.newVersion(other, at(HOUR + 30 * MINUTE))
-    await the.publishOne({ ...otherWindow, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
-    await the.happened()
-    the.clock.advance(3 * HOUR)
+  'a window that is over ends what was published before it, but not what was to follow it': async (scene) => {
+    const page = await scene.newPage()
+    const window = await scene.newVersion(page)
+    await scene.publishOne({ ...window, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    const other = await scene.newPage()
+    const otherWindow = await scene.newVersion(other)
+    const next = await scene.newVersion(other, at(HOUR + 30 * MINUTE))
+    await scene.publishOne({ ...otherWindow, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await scene.happened()
+    scene.clock.advance(3 * HOUR)
     // A change by hand does first what is due.
-    equal((await the.update({ ...page, customName: 'Mine' })).value.publishedVersion, null)
-    same(await the.happened(), ['page_version.skipped', 'page.unpublished', 'page.updated'])
-    await the.run()
-    equal(await the.publishedIn(other), next.versionId)
-    same(await the.happened(), ['page_version.skipped', 'page_version.published'])
+    equal((await scene.update({ ...page, customName: 'Mine' })).value.publishedVersion, null)
+    same(await scene.happened(), ['page_version.skipped', 'page.unpublished', 'page.updated'])
+    await scene.run()
+    equal(await scene.publishedIn(other), next.versionId)
+    same(await scene.happened(), ['page_version.skipped', 'page_version.published'])
   },
 
-  'what was requested before the end of a window is not published after it': async ({ core, ...the }) => {
-    const page = await the.newPage(at(HOUR))
-    await the.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
-    await the.createVersion({ ...page, publish: true })
-    const [process] = the.processes
+  'what was requested before the end of a window is not published after it': async ({ core, ...scene }) => {
+    const page = await scene.newPage(at(HOUR))
+    await scene.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await scene.createVersion({ ...page, publish: true })
+    const [process] = scene.processes
     const pages: PageKey[] = [page]
     for (let i = 0; i < 2; i++) {
-      const made = await core.createPageWithVersion(process as NonNullable<typeof process>)(the.group)
-      const want = { ...the.group, pageId: made.value.pageId }
-      await the.update({ ...want, unpublishAt: at(2 * HOUR) })
+      const made = await core.createPageWithVersion(process as NonNullable<typeof process>)(scene.group)
+      const want = { ...scene.group, pageId: made.value.pageId }
+      await scene.update({ ...want, unpublishAt: at(2 * HOUR) })
       pages.push(want)
     }
-    await the.happened()
-    the.clock.advance(3 * HOUR)
+    await scene.happened()
+    scene.clock.advance(3 * HOUR)
     // The schedules come first for two of these pages, and the publisher for the third.
-    for (const want of pages.slice(0, 2)) await the.update(want)
-    await the.publish()
-    await the.run()
+    for (const want of pages.slice(0, 2)) await scene.update(want)
+    await scene.publish()
+    await scene.run()
     for (const want of pages) {
-      const { publishedVersion, latestVersion, unpublishAt } = await the.read(want)
+      const { publishedVersion, latestVersion, unpublishAt } = await scene.read(want)
       same([publishedVersion, latestVersion.status, unpublishAt], [null, 'ready', null])
     }
-    ok(!(await the.happened()).includes('page_version.published'))
+    ok(!(await scene.happened()).includes('page_version.published'))
   },
 
-  'a page or group that was deleted has nothing to do any more': async (the) => {
-    const page = await the.newPage(at(10))
-    const other = await the.newPage(at(10))
-    await the.update({ ...other, unpublishAt: at(10) })
-    await the.remove(page)
-    await the.updateGroup({ ...the.group, status: 'deleted' })
-    await the.happened()
-    the.clock.advance(10)
-    await the.run()
-    same(await the.store.schedules.due({ tenantId: the.group.tenantId, until: at(HOUR), max: 9 }), [])
-    same(await the.happened(), [])
+  'a page or group that was deleted has nothing to do any more': async (scene) => {
+    const page = await scene.newPage(at(10))
+    const other = await scene.newPage(at(10))
+    await scene.update({ ...other, unpublishAt: at(10) })
+    await scene.remove(page)
+    await scene.updateGroup({ ...scene.group, status: 'deleted' })
+    await scene.happened()
+    scene.clock.advance(10)
+    await scene.run()
+    same(await scene.store.schedules.due({ tenantId: scene.group.tenantId, until: at(HOUR), max: 9 }), [])
+    same(await scene.happened(), [])
   },
 
-  'a page is unpublished at its time': async (the) => {
-    const page = await the.newPage()
-    await the.update({ ...page, unpublishAt: at(HOUR) })
-    equal((await the.read(page)).unpublishAt, at(HOUR))
-    the.clock.advance(HOUR)
-    await the.createVersion({ ...page, publish: true })
-    await the.run()
-    await the.publish()
-    const { publishedVersion, unpublishAt, latestVersion } = await the.read(page)
+  'a page is unpublished at its time': async (scene) => {
+    const page = await scene.newPage()
+    await scene.update({ ...page, unpublishAt: at(HOUR) })
+    equal((await scene.read(page)).unpublishAt, at(HOUR))
+    scene.clock.advance(HOUR)
+    await scene.createVersion({ ...page, publish: true })
+    await scene.run()
+    await scene.publish()
+    const { publishedVersion, unpublishAt, latestVersion } = await scene.read(page)
     same([publishedVersion?.versionNumber, unpublishAt, latestVersion.status], [2, null, 'published'])
-    const types = await the.happened()
+    const types = await scene.happened()
     same(types.slice(2), ['page.updated', 'page.unpublished', 'page_version.published'])
   },
 
   'a publication by hand or at a time removes the time at which a page is unpublished, or names another':
-    async (the) => {
-      const page = await the.newPage()
-      const next = await the.newVersion(page, at(10))
-      const unpublishAt = async () => (await the.read(page)).unpublishAt
-      await the.update({ ...page, unpublishAt: at(HOUR) })
-      await the.newVersion(page)
+    async (scene) => {
+      const page = await scene.newPage()
+      const next = await scene.newVersion(page, at(10))
+      const unpublishAt = async () => (await scene.read(page)).unpublishAt
+      await scene.update({ ...page, unpublishAt: at(HOUR) })
+      await scene.newVersion(page)
       equal(await unpublishAt(), at(HOUR))
-      await the.publishOne(page)
+      await scene.publishOne(page)
       equal(await unpublishAt(), null)
-      await the.publishOne({ ...page, unpublishAt: at(20) })
+      await scene.publishOne({ ...page, unpublishAt: at(20) })
       equal(await unpublishAt(), at(20))
-      await the.publishOne({ ...next, publishAt: at(10), unpublishAt: at(30) })
-      the.clock.advance(15)
-      await the.run()
-      same([await the.publishedIn(page), await unpublishAt()], [next.versionId, at(30)])
-      the.clock.advance(15)
-      await the.run()
-      same([await the.publishedIn(page), await unpublishAt()], [undefined, null])
-      await the.update({ ...page, unpublishAt: at(40) })
-      await the.update({ ...page, unpublishAt: null })
+      await scene.publishOne({ ...next, publishAt: at(10), unpublishAt: at(30) })
+      scene.clock.advance(15)
+      await scene.run()
+      same([await scene.publishedIn(page), await unpublishAt()], [next.versionId, at(30)])
+      scene.clock.advance(15)
+      await scene.run()
+      same([await scene.publishedIn(page), await unpublishAt()], [undefined, null])
+      await scene.update({ ...page, unpublishAt: at(40) })
+      await scene.update({ ...page, unpublishAt: null })
       equal(await unpublishAt(), null)
     },
 
-  'of many schedules of a page for the same minute at once one is made': async (the) => {
-    const page = await the.newPage()
+  'of many schedules of a page for the same minute at once one is made': async (scene) => {
+    const page = await scene.newPage()
     const drafts: (PageKey & Page)[] = []
-    for (let i = 0; i < 5; i++) drafts.push(await the.newVersion(page))
+    for (let i = 0; i < 5; i++) drafts.push(await scene.newVersion(page))
     const answers = await Promise.allSettled(
-      drafts.map((draft, i) => the.publishOne({ ...draft, publishAt: at(HOUR + i) })),
+      drafts.map((draft, i) => scene.publishOne({ ...draft, publishAt: at(HOUR + i) })),
     )
     const scheduled = drafts.filter((_, i) => answers[i]?.status === 'fulfilled')
     equal(scheduled.length, 1)
-    const found = await the.store.schedules.ofPage(page)
+    const found = await scene.store.schedules.ofPage(page)
     same(
       found.map(({ versionId }) => versionId),
       scheduled.map(({ versionId }) => versionId),
     )
   },
 
-  'however many publishers and people act at that moment, each publication happens once': async (the) => {
+  'however many publishers and people act at that moment, each publication happens once': async (scene) => {
     for (let round = 1; round <= ROUNDS; round++) {
       const time = at(round * HOUR)
-      const pages = [await the.newPage(time), await the.newPage(time), await the.newPage(time)]
+      const pages = [await scene.newPage(time), await scene.newPage(time), await scene.newPage(time)]
       const first = pages[0] as (typeof pages)[0]
-      const draft = await the.newVersion(pages[0] as PageKey)
-      await the.happened()
-      the.clock.advance(HOUR)
-      await Promise.all([...the.processes.map((process) => the.run(process)), the.publishOne(draft)])
-      await the.run()
-      same(await the.happened(), Array(4).fill('page_version.published'))
-      equal(await the.publishedIn(first), draft.versionId)
-      for (const page of pages) same(await the.statusOf(page), ['published', null, null])
+      const draft = await scene.newVersion(pages[0] as PageKey)
+      await scene.happened()
+      scene.clock.advance(HOUR)
+      await Promise.all([...scene.processes.map((process) => scene.run(process)), scene.publishOne(draft)])
+      await scene.run()
+      same(await scene.happened(), Array(4).fill('page_version.published'))
+      equal(await scene.publishedIn(first), draft.versionId)
+      for (const page of pages) same(await scene.statusOf(page), ['published', null, null])
     }
   },
 
-  'a clock that jumps, in whatever direction, makes nothing happen early or twice': async (the) => {
-    const page = await the.newPage(at(HOUR))
-    const next = await the.newVersion(page, at(2 * HOUR))
-    the.clock.advance(-30 * HOUR)
-    equal(await the.run(), null)
-    the.clock.advance(31 * HOUR)
-    await the.run()
-    equal(await the.publishedIn(page), page.versionId)
-    the.clock.advance(-HOUR)
-    await the.run()
-    same(await the.statusOf(next), ['scheduled', at(2 * HOUR), null])
-    the.clock.advance(2 * HOUR)
-    await the.run()
-    equal(await the.publishedIn(page), next.versionId)
-    equal((await the.happened()).filter((type) => type === 'page_version.published').length, 2)
+  'a clock that jumps, in whatever direction, makes nothing happen early or twice': async (scene) => {
+    const page = await scene.newPage(at(HOUR))
+    const next = await scene.newVersion(page, at(2 * HOUR))
+    scene.clock.advance(-30 * HOUR)
+    equal(await scene.run(), null)
+    scene.clock.advance(31 * HOUR)
+    await scene.run()
+    equal(await scene.publishedIn(page), page.versionId)
+    scene.clock.advance(-HOUR)
+    await scene.run()
+    same(await scene.statusOf(next), ['scheduled', at(2 * HOUR), null])
+    scene.clock.advance(2 * HOUR)
+    await scene.run()
+    equal(await scene.publishedIn(page), next.versionId)
+    equal((await scene.happened()).filter((type) => type === 'page_version.published').length, 2)
   },
 
   'a clock that leaps over a window does not open it, and one that is set back again neither': async (
-    the,
+    scene,
   ) => {
-    const page = await the.newPage(at(HOUR))
-    await the.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
-    await the.happened()
-    the.clock.advance(400 * 24 * HOUR)
-    await the.run()
-    the.clock.advance(-400 * 24 * HOUR)
-    await the.run()
-    the.clock.advance(HOUR)
-    await the.run()
-    equal(await the.publishedIn(page), undefined)
-    same(await the.happened(), ['page_version.skipped'])
+    const page = await scene.newPage(at(HOUR))
+    await scene.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await scene.happened()
+    scene.clock.advance(400 * 24 * HOUR)
+    await scene.run()
+    scene.clock.advance(-400 * 24 * HOUR)
+    await scene.run()
+    scene.clock.advance(HOUR)
+    await scene.run()
+    equal(await scene.publishedIn(page), undefined)
+    same(await scene.happened(), ['page_version.skipped'])
   },
 
-  'a clock that is set back within a window leaves the page public until the end': async (the) => {
-    const page = await the.newPage(at(HOUR))
-    await the.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
-    await the.happened()
-    the.clock.advance(HOUR)
-    await the.run()
-    the.clock.advance(-30 * MINUTE)
-    await the.run()
-    equal(await the.publishedIn(page), page.versionId)
-    the.clock.advance(90 * MINUTE - 1)
-    equal(await the.run(), 1)
-    equal(await the.publishedIn(page), page.versionId)
-    the.clock.advance(1)
-    await the.run()
-    same(await the.happened(), ['page_version.published', 'page.unpublished'])
+  'a clock that is set back within a window leaves the page public until the end': async (scene) => {
+    const page = await scene.newPage(at(HOUR))
+    await scene.publishOne({ ...page, publishAt: at(HOUR), unpublishAt: at(2 * HOUR) })
+    await scene.happened()
+    scene.clock.advance(HOUR)
+    await scene.run()
+    scene.clock.advance(-30 * MINUTE)
+    await scene.run()
+    equal(await scene.publishedIn(page), page.versionId)
+    scene.clock.advance(90 * MINUTE - 1)
+    equal(await scene.run(), 1)
+    equal(await scene.publishedIn(page), page.versionId)
+    scene.clock.advance(1)
+    await scene.run()
+    same(await scene.happened(), ['page_version.published', 'page.unpublished'])
   },
 
-  'what was due while nothing ran is done in its order, however long that was': async (the) => {
-    const page = await the.newPage()
+  'what was due while nothing ran is done in its order, however long that was': async (scene) => {
+    const page = await scene.newPage()
     const versions: (PageKey & Page)[] = []
-    for (const days of [1, 58, 59, 60, 700]) versions.push(await the.newVersion(page, at(days * 24 * HOUR)))
-    await the.update({ ...page, unpublishAt: at(59 * 24 * HOUR + MINUTE) })
-    await the.happened()
-    the.clock.advance(60 * 24 * HOUR)
-    await the.run()
-    equal(await the.publishedIn(page), versions[3]?.versionId)
-    same(await the.statusOf(versions[4] as PageKey & Page), ['scheduled', at(700 * 24 * HOUR), null])
-    same(await the.happened(), Array(4).fill('page_version.published'))
+    for (const days of [1, 58, 59, 60, 700]) versions.push(await scene.newVersion(page, at(days * 24 * HOUR)))
+    await scene.update({ ...page, unpublishAt: at(59 * 24 * HOUR + MINUTE) })
+    await scene.happened()
+    scene.clock.advance(60 * 24 * HOUR)
+    await scene.run()
+    equal(await scene.publishedIn(page), versions[3]?.versionId)
+    same(await scene.statusOf(versions[4] as PageKey & Page), ['scheduled', at(700 * 24 * HOUR), null])
+    same(await scene.happened(), Array(4).fill('page_version.published'))
   },
 
-  'a tenant is asked for when it has something to do, and for what': async (the) => {
-    const late = await the.newPage(at(30))
-    const early = await the.newPage(at(10))
-    await the.publishOne(late)
-    await the.update({ ...late, unpublishAt: at(20) })
-    await the.newVersion(late, at(25))
-    const { waiting, due } = the.store.schedules
-    const { tenantId } = the.group
+  'a tenant is asked for when it has something to do, and for what': async (scene) => {
+    const late = await scene.newPage(at(30))
+    const early = await scene.newPage(at(10))
+    await scene.publishOne(late)
+    await scene.update({ ...late, unpublishAt: at(20) })
+    await scene.newVersion(late, at(25))
+    const { waiting, due } = scene.store.schedules
+    const { tenantId } = scene.group
     const tenants = async (afterTenantId: string, until: string) => [
       ...new Set(await waiting({ afterTenantId, until, max: 9 })),
     ]

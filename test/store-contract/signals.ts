@@ -33,8 +33,8 @@ export const signals = section(
       equal(one.count('versions'), before)
     },
 
-    'a listener that throws is reported, and harms neither the write nor other listeners': async (given) => {
-      const { store, group } = given
+    'a listener that throws is reported, and harms neither the write nor other listeners': async (scene) => {
+      const { store, group } = scene
       const { error } = console
       const reports: unknown[] = []
       console.error = (report) => reports.push(report)

@@ -109,8 +109,8 @@ export const tenants = section(
         same(await claims(), [true, true, true])
       },
 
-    'a deleted tenant is removed with everything of it, a list at a time, and no other': async (given) => {
-      const { store, tenants } = given
+    'a deleted tenant is removed with everything of it, a list at a time, and no other': async (scene) => {
+      const { store, tenants } = scene
       const first = await fillTenant(store)
       const second = await fillTenant(store)
       const { tenantId } = first.tenant

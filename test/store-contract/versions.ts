@@ -49,8 +49,8 @@ export const versions = section('versions', () => ({}), {
     same(await claim(store, 0), [])
   },
 
-  'a claimed version is claimed again only when its lease ends, as the next attempt': async (given) => {
-    const { store, another } = given
+  'a claimed version is claimed again only when its lease ends, as the next attempt': async (scene) => {
+    const { store, another } = scene
     const other = await another()
     await addPage(store, await addGroup(store))
     equal((await claim(store, 0, { leaseMs: 1_000 })).length, 1)
@@ -142,8 +142,8 @@ export const versions = section('versions', () => ({}), {
     same(ids(await claim(store, 5_000)), [near.versionId])
   },
 
-  'concurrent claims never share a version, and none is empty while enough wait': async (given) => {
-    const { store, another } = given
+  'concurrent claims never share a version, and none is empty while enough wait': async (scene) => {
+    const { store, another } = scene
     const group = await addGroup(store)
     const pages = Array.from({ length: 40 }, (_, ms) => somePage(group, { createdAt: at(ms) }))
     await recordPages(store.pages, pages)

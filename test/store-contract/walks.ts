@@ -14,7 +14,7 @@ const BATCH = 200
 /** Two processes on the same data, a tenant, and walks through the operations of either. */
 const settingOf = async (subject: Subject) => {
   const { core, store } = subject
-  const { turnOf } = await twoProcesses(subject)
+  const { processAt } = await twoProcesses(subject)
   const tenant = await addTenant(store)
   const group = someGroup(tenant)
   await store.pageGroups.add(group)
@@ -23,16 +23,20 @@ const settingOf = async (subject: Subject) => {
     tenant,
     group,
     addPage: async (turn: number) => {
-      const page = await turnOf(turn).createPageWithVersion({ tenantId, pageGroupId })
+      const page = await processAt(turn).createPageWithVersion({ tenantId, pageGroupId })
       return page.value.pageId
     },
     addGroup: async (turn: number) => {
-      const added = await core.createPageGroup(turnOf(turn))({ ...tenant, name: 'offers', title: 'Offers' })
+      const added = await core.createPageGroup(processAt(turn))({
+        ...tenant,
+        name: 'offers',
+        title: 'Offers',
+      })
       return added.value.pageGroupId
     },
     changeStatus: async (turn: number, pageGroupId: string, status: StoredPageGroup['status']) => {
       try {
-        await core.updatePageGroup(turnOf(turn))({ ...tenant, pageGroupId, status })
+        await core.updatePageGroup(processAt(turn))({ ...tenant, pageGroupId, status })
       } catch (error) {
         // Another writer may have deleted the group.
         if ((error as { kind?: string }).kind !== 'page_group_not_found') throw error
@@ -40,12 +44,12 @@ const settingOf = async (subject: Subject) => {
     },
     walkPages: (turn: number, limit: number) =>
       walk(
-        async (cursor) => (await turnOf(turn).listPages({ ...group, cursor, limit })).value,
+        async (cursor) => (await processAt(turn).listPages({ ...group, cursor, limit })).value,
         ({ pageId }) => pageId,
       ),
     walkGroups: (turn: number, limit: number, status?: 'active') =>
       walk(
-        async (cursor) => (await turnOf(turn).listPageGroups({ ...tenant, cursor, limit, status })).value,
+        async (cursor) => (await processAt(turn).listPageGroups({ ...tenant, cursor, limit, status })).value,
         ({ pageGroupId }) => pageGroupId,
       ),
   }
@@ -87,8 +91,8 @@ export const walks = section('walks', settingOf, {
     sameWithoutFaults(100, await walkPages(0, 100), added)
   },
 
-  'a walk over page groups returns each once while others are added, archived and deleted': async (given) => {
-    const { changeStatus, addGroup, walkGroups } = given
+  'a walk over page groups returns each once while others are added, archived and deleted': async (scene) => {
+    const { changeStatus, addGroup, walkGroups } = scene
     const chance = randomBy(SEED)
     const kept: string[] = []
     const changing: string[] = []
@@ -116,8 +120,8 @@ export const walks = section('walks', settingOf, {
     ok(!changing.some((id) => listed.has(id)), 'deleted groups are not listed')
   },
 
-  'a walk over thousands of pages of one millisecond returns each once, newest first': async (given) => {
-    const { group, store, walkPages } = given
+  'a walk over thousands of pages of one millisecond returns each once, newest first': async (scene) => {
+    const { group, store, walkPages } = scene
     const ids = Array.from({ length: 3_000 }, () => newId('page'))
     const rows = shuffled(ids, randomBy(SEED)).map((pageId) => somePage(group, { pageId }))
     for (const batch of inBatches(rows)) await recordPages(store.pages, batch)
@@ -125,9 +129,9 @@ export const walks = section('walks', settingOf, {
   },
 
   'a walk over pages of one millisecond returns each once while as many are added between them': async (
-    given,
+    scene,
   ) => {
-    const { group, store, walkPages } = given
+    const { group, store, walkPages } = scene
     const ids = Array.from({ length: 2_000 }, () => newId('page'))
     const rowOf = (pageId: string) => somePage(group, { pageId })
     const added = ids.filter((_, i) => i % 2 === 0)
@@ -146,8 +150,8 @@ export const walks = section('walks', settingOf, {
     sameWalk(await walkPages(0, 100), ids)
   },
 
-  'a walk over hundreds of page groups of one millisecond returns each once': async (given) => {
-    const { tenant, store, group, walkGroups } = given
+  'a walk over hundreds of page groups of one millisecond returns each once': async (scene) => {
+    const { tenant, store, group, walkGroups } = scene
     const ids = Array.from({ length: 400 }, () => newId('pagegroup'))
     for (const pageGroupId of shuffled(ids, randomBy(SEED)))
       await store.pageGroups.add(someGroup(tenant, { pageGroupId }))

@@ -85,8 +85,8 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     equal(await findEndpoint(store, endpoint), null)
   },
 
-  'of endpoints added at once in one slot one is, and a deleted one frees its slot': async (given) => {
-    const { ours, store, another } = given
+  'of endpoints added at once in one slot one is, and a deleted one frees its slot': async (scene) => {
+    const { ours, store, another } = scene
     const stores = [store, await another()]
     const added = await Promise.all(
       times(6, (i) => stores[i % 2]?.webhooks.add(someEndpoint(ours.tenantId, { slot: 20 }))),
@@ -101,9 +101,9 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
   },
 
   'of endpoints added at once under one idempotency key one is, and a deleted one frees its key': async (
-    given,
+    scene,
   ) => {
-    const { ours, store, another } = given
+    const { ours, store, another } = scene
     const stores = [store, await another()]
     const keyed = { idempotencyKey: 'one', requestHash: 'plain:hash' }
     const recorded = await Promise.all(
@@ -222,8 +222,8 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
       }
     },
 
-  'an endpoint with a due delivery is claimed by one sender, until its lease ends': async (given) => {
-    const { ours, store, another } = given
+  'an endpoint with a due delivery is claimed by one sender, until its lease ends': async (scene) => {
+    const { ours, store, another } = scene
     const other = await another()
     const endpoint = await ours.addEndpoint()
     same(await ours.claim(0), [])
@@ -276,8 +276,8 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
       same(idsOf(await ours.claim(50)).sort(), idsOf([enabled, disabled, deleted, empty]))
     },
 
-  'what is due is read in the order of its times, with its event and its attempts': async (given) => {
-    const { ours, store } = given
+  'what is due is read in the order of its times, with its event and its attempts': async (scene) => {
+    const { ours, store } = scene
     const endpoint = await ours.addEndpoint()
     const [one = '', two = '', three = ''] = await ours.addEvents(3, {
       createdAt: at(3),
@@ -384,8 +384,8 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     equal(await ours.number(), 0)
   },
 
-  'an endpoint that begins afresh is claimable at once if it had failed or was disabled': async (given) => {
-    const { ours, store } = given
+  'an endpoint that begins afresh is claimable at once if it had failed or was disabled': async (scene) => {
+    const { ours, store } = scene
     const endpoint = await ours.addEndpoint()
     await ours.addEvents(1)
     const until = at(60_000)

@@ -11,7 +11,7 @@ import { createTenant } from '../../../src/core/tenants/create-tenant.ts'
 import { countedIds, stoppedClock } from '../../support/setting.ts'
 
 const PAGE = { groupTitle: 'Offers', pageContext: 'For florists', supplementaryContext: 'The spring sale' }
-const GOING_ON = new AbortController().signal
+const NEVER_ABORTED = new AbortController().signal
 type Asked = { url: string | undefined; headers: IncomingHttpHeaders; body: string }
 
 /** A naming server of the test's own, and a namer that asks it. */
@@ -43,12 +43,12 @@ const saying =
 
 t.test('a good answer is the name', async (t) => {
   const { namer } = await setUp(t, saying('Spring Flowers'))
-  t.equal(await namer(PAGE, GOING_ON), 'Spring Flowers')
+  t.equal(await namer(PAGE, NEVER_ABORTED), 'Spring Flowers')
 })
 
 t.test('the server is asked as the protocol has it, with the key', async (t) => {
   const { asked, namer } = await setUp(t, saying('x'))
-  await namer(PAGE, GOING_ON)
+  await namer(PAGE, NEVER_ABORTED)
   t.match(asked, [
     {
       url: '/v1/chat/completions',
@@ -65,7 +65,7 @@ t.test('the server is asked as the protocol has it, with the key', async (t) => 
 
 t.test('without a key none is sent', async (t) => {
   const { asked, namer } = await setUp(t, saying('x'), { apiKey: null })
-  await namer(PAGE, GOING_ON)
+  await namer(PAGE, NEVER_ABORTED)
   t.equal(asked[0]?.headers.authorization, undefined)
 })
 
@@ -73,14 +73,14 @@ t.test('what a page does not say is left out, and what is very long is cut', asy
   const { asked, namer } = await setUp(t, saying('x'))
   await namer(
     { groupTitle: 'Offers', pageContext: null, supplementaryContext: 'x'.repeat(100_000) },
-    GOING_ON,
+    NEVER_ABORTED,
   )
   t.equal(JSON.parse(asked[0]?.body ?? '').messages[1].content, `Group: Offers\n\n${'x'.repeat(4_000)}`)
 })
 
 t.test('the address may be the base of the API, with slashes, or the full one', async (t) => {
   const { asked, namerAt } = await setUp(t, saying('x'))
-  for (const path of ['/v1', '/v1//', '/v1/chat/completions']) await namerAt(path)(PAGE, GOING_ON)
+  for (const path of ['/v1', '/v1//', '/v1/chat/completions']) await namerAt(path)(PAGE, NEVER_ABORTED)
   t.strictSame(
     asked.map(({ url }) => url),
     Array(3).fill('/v1/chat/completions'),
@@ -106,7 +106,7 @@ const bad: Record<string, [RequestListener, RegExp]> = {
 for (const [what, [answer, why]] of Object.entries(bad))
   t.test(`${what} is no name`, async (t) => {
     const { asked, namer } = await setUp(t, answer)
-    await t.rejects(namer(PAGE, GOING_ON), why)
+    await t.rejects(namer(PAGE, NEVER_ABORTED), why)
     t.equal(asked.length, 1)
   })
 
@@ -121,13 +121,13 @@ for (const nonsense of [
 ])
   t.test(`${JSON.stringify(nonsense)} is no name`, async (t) => {
     const { namer } = await setUp(t, (_, response) => response.end(JSON.stringify(nonsense)))
-    await t.rejects(namer(PAGE, GOING_ON), /returned no message/)
+    await t.rejects(namer(PAGE, NEVER_ABORTED), /returned no message/)
   })
 
 t.test('a truncated answer is no name', async (t) => {
   const choice = { finish_reason: 'length', message: { content: 'Spring flow' } }
   const { namer } = await setUp(t, (_, response) => response.end(JSON.stringify({ choices: [choice] })))
-  await t.rejects(namer(PAGE, GOING_ON), { message: /truncated/, retryAfterMs: Infinity })
+  await t.rejects(namer(PAGE, NEVER_ABORTED), { message: /truncated/, retryAfterMs: Infinity })
 })
 
 t.test('only a refusal that may pass is retried, and not before the server wants it', async (t) => {
@@ -135,7 +135,7 @@ t.test('only a refusal that may pass is retried, and not before the server wants
     const { namer } = await setUp(t, (_, response) =>
       response.writeHead(status, header === undefined ? {} : { 'retry-after': header }).end(),
     )
-    return namer(PAGE, GOING_ON).catch(({ retryAfterMs }) => retryAfterMs)
+    return namer(PAGE, NEVER_ABORTED).catch(({ retryAfterMs }) => retryAfterMs)
   }
   for (const status of [408, 429, 500, 503]) t.equal(await retryOf(status), 0, `${status}`)
   for (const status of [400, 401, 404, 422]) t.equal(await retryOf(status), Infinity, `${status}`)
@@ -145,7 +145,7 @@ t.test('only a refusal that may pass is retried, and not before the server wants
 t.test('extra members are merged into the request, replace others, and null removes one', async (t) => {
   const extraBody = { max_tokens: null, max_completion_tokens: 500, model: 'large', nested: { top: null } }
   const { asked, namer } = await setUp(t, saying('x'), { extraBody })
-  await namer(PAGE, GOING_ON)
+  await namer(PAGE, NEVER_ABORTED)
   const { messages, ...others } = JSON.parse(asked[0]?.body ?? '')
   t.strictSame(others, { max_completion_tokens: 500, model: 'large', nested: { top: null } })
   t.equal(messages.length, 2)
@@ -164,7 +164,7 @@ t.test('from server to page, a name becomes one clean line', async (t) => {
   const { value: group } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
   await createPageWithVersion(deps)(group)
   const patient = namePatiently({ namer, patienceMs: 60_000, sleep: () => new Promise(() => {}) })
-  await publishVersions({ ...deps, namer: patient, claimMax: 1, leaseMs: 1_000 })(GOING_ON)
+  await publishVersions({ ...deps, namer: patient, claimMax: 1, leaseMs: 1_000 })(NEVER_ABORTED)
   const pages = await deps.store.pages.list({ ...group, beforeId: null, limit: 1 })
   t.match(pages, [{ computedName: 'Spring Flowers' }])
 })

@@ -7,7 +7,7 @@ import { START_MS } from '../../support/setting.ts'
 import { scene } from '../scene.ts'
 
 const PATIENCE_MS = 10_000
-const GOING_ON = new AbortController().signal
+const NEVER_ABORTED = new AbortController().signal
 const naming =
   (name: string): Namer =>
   async () =>
@@ -82,9 +82,9 @@ const setUp = async (firstNamer: Namer) => {
     replaceNamer: (nextNamer: Namer) => {
       namer = nextNamer
     },
-    sleep: (ms: number) => passTime(sleep(ms, GOING_ON)),
+    sleep: (ms: number) => passTime(sleep(ms, NEVER_ABORTED)),
     /** Creates pages, publishes them, and returns their names and the times of publishing. */
-    publishPages: async (count: number, claimMax = 4, stop = GOING_ON) => {
+    publishPages: async (count: number, claimMax = 4, stop = NEVER_ABORTED) => {
       const keys: PageKey[] = []
       for (let i = 0; i < count; i++) keys.push(await createPage(i))
       const step = publishVersions({ ...it, namer: patientNamer, claimMax, leaseMs: 30_000 })
@@ -171,7 +171,7 @@ t.test('a stop ends a call, and the version stays unpublished', async (t) => {
   const stop = new AbortController()
   const { failures, publishPages } = await setUp(() => {
     queueMicrotask(() => stop.abort())
-    return hanging(CONTEXT, GOING_ON)
+    return hanging(CONTEXT, NEVER_ABORTED)
   })
   t.match(await publishPages(1, 1, stop.signal), [{ atMs: null }])
   t.strictSame(failures, [])
@@ -205,7 +205,7 @@ t.test('a listener that throws is printed, and naming continues', async (t) => {
       throw new Error('a bug in the listener')
     },
   })
-  t.equal(await name(CONTEXT, GOING_ON, {} as never), null)
+  t.equal(await name(CONTEXT, NEVER_ABORTED, {} as never), null)
   t.equal(printed().length, 1)
 })
 

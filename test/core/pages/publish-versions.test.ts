@@ -12,7 +12,7 @@ import { countedIds } from '../../support/setting.ts'
 import { scene } from '../scene.ts'
 
 const LEASE_MS = 30_000
-const GOING_ON = new AbortController().signal
+const NEVER_ABORTED = new AbortController().signal
 
 /** A page that waits to be published, and publishers with different namers. */
 const setUp = async () => {
@@ -38,7 +38,7 @@ const setUp = async () => {
     newPage,
     stepper,
     publisher,
-    publish: (namer: PatientNamer | null, claimMax?: number) => publisher(namer, claimMax)(GOING_ON),
+    publish: (namer: PatientNamer | null, claimMax?: number) => publisher(namer, claimMax)(NEVER_ABORTED),
     read: () => it.readPage(page),
     updatedAt: async () => (await it.listPages({ ...page, limit: 1 })).items[0]?.updatedAt,
   }
@@ -100,7 +100,7 @@ t.test('the namer gets the group’s title and context, and the page’s own', a
     asked.push([page.groupTitle, page.pageContext, page.supplementaryContext, stop])
     return 'Name'
   })
-  t.strictSame(asked, [['Offers', 'For florists', 'The spring sale', GOING_ON]])
+  t.strictSame(asked, [['Offers', 'For florists', 'The spring sale', NEVER_ABORTED]])
 })
 
 t.test('a custom name stays the effective one', async (t) => {
@@ -162,12 +162,12 @@ const countingPublisher = (it: Awaited<ReturnType<typeof setUp>>, options: objec
 t.test('a claim that left nothing is not repeated until the publisher is woken', async (t) => {
   const it = await setUp()
   const { step, claims } = countingPublisher(it)
-  t.equal(await step(GOING_ON), true)
-  t.equal(await step(GOING_ON, undefined, false), false)
+  t.equal(await step(NEVER_ABORTED), true)
+  t.equal(await step(NEVER_ABORTED, undefined, false), false)
   t.equal(claims(), 1)
   for (let i = 0; i < 11; i++) await it.newPage()
-  t.equal(await step(GOING_ON), true)
-  t.equal(await step(GOING_ON, undefined, false), true)
+  t.equal(await step(NEVER_ABORTED), true)
+  t.equal(await step(NEVER_ABORTED, undefined, false), true)
   t.equal(claims(), 4, 'a full claim may have left versions behind')
 })
 
@@ -201,10 +201,10 @@ t.test('versions that are handed over are published without a claim', async (t) 
   handOver.register(() => wakes++, LEASE_MS)
   const pages = await createThree()
   t.equal(wakes, 1, 'one wake-up for all pending versions')
-  t.equal(await step(GOING_ON, undefined, false), true)
+  t.equal(await step(NEVER_ABORTED, undefined, false), true)
   t.strictSame(await statuses(pages), ['published', 'published', 'processing'])
   t.equal(claims(), 0)
-  await step(GOING_ON)
+  await step(NEVER_ABORTED)
   t.strictSame(await statuses(pages), ['published', 'published', 'published'])
   t.equal(claims(), 1)
 })
@@ -217,7 +217,7 @@ t.test('versions that are handed over are leased, and claimed when the lease end
   t.strictSame(await statuses(pages), ['processing', 'processing', 'published'], 'two are leased')
   clock.advance(LEASE_MS)
   await publish(naming('Taken Over'))
-  await step(GOING_ON, undefined, false)
+  await step(NEVER_ABORTED, undefined, false)
   t.match(await readPage(pages[0] as PageKey), { computedName: 'Taken Over' })
 })
 
@@ -247,7 +247,7 @@ t.test(
     }
     const store = { ...it.store, versions: { ...it.store.versions, settle } }
     const step = publishVersions({ ...it, store, handOver, namer: null, claimMax: 10, leaseMs: LEASE_MS })
-    await step(GOING_ON)
+    await step(NEVER_ABORTED)
     t.strictSame(
       events.map(({ type }) => type),
       ['page_version.published'],
@@ -301,7 +301,7 @@ t.test('those that have waited longest come first, as many as may be', async (t)
   const { clock, newPage, stepper, read, readPage } = await setUp()
   clock.advance(1)
   const younger = await newPage()
-  t.equal(await stepper(null, 1)(GOING_ON), true)
+  t.equal(await stepper(null, 1)(NEVER_ABORTED), true)
   t.equal((await read()).latestVersion.status, 'published')
   t.equal((await readPage(younger)).latestVersion.status, 'processing')
 })
@@ -311,7 +311,7 @@ t.test('tenants take turns: a long backlog of one does not hold up the page of a
   for (let i = 0; i < 20; i++) await newPage()
   const { value: page } = await createPage(await newGroup({ tenantId: strangerId }))
   const step = stepper(naming('Name'), 2)
-  for (let i = 0; i < 3; i++) await step(GOING_ON)
+  for (let i = 0; i < 3; i++) await step(NEVER_ABORTED)
   t.equal((await readPage(page)).latestVersion.status, 'published')
 })
 
@@ -337,12 +337,12 @@ t.test(
     let calls = 0
     const step = stepper(() => (++calls === 1 ? slow.namer() : Promise.resolve('Quick')), 2)
     const woken = Promise.withResolvers<void>()
-    const waiting = step(GOING_ON, woken.promise)
+    const waiting = step(NEVER_ABORTED, woken.promise)
     await settled()
     const page = await newPage()
     woken.resolve()
     t.equal(await waiting, true)
-    await step(GOING_ON)
+    await step(NEVER_ABORTED)
     t.equal((await readPage(page)).latestVersion.status, 'published')
     slow.answer('Slow')
   },
@@ -362,7 +362,7 @@ t.test('a lease is respected by a publisher whose own leases are much shorter', 
   const it = await setUp()
   const slow = slowNamer()
   const patient = publishVersions({ ...it, namer: slow.namer, claimMax: 1, leaseMs: 620_000 })
-  const step = patient(GOING_ON)
+  const step = patient(NEVER_ABORTED)
   await settled()
   it.clock.advance(60_000)
   t.equal(await it.publish(naming('Stolen')), 0)
@@ -387,10 +387,10 @@ t.test('an error of the store ends no other attempt, and is thrown', async (t) =
     claimMax: 10,
     leaseMs: LEASE_MS,
   })
-  await t.rejects(step(GOING_ON), { message: 'away' })
+  await t.rejects(step(NEVER_ABORTED), { message: 'away' })
   t.equal((await read()).latestVersion.status, 'processing')
   t.equal((await readPage(page)).latestVersion.status, 'published')
-  t.equal(await step(GOING_ON), false)
+  t.equal(await step(NEVER_ABORTED), false)
 })
 
 t.test('a version whose context cannot be read is tried again, and the others are published', async (t) => {
@@ -410,12 +410,12 @@ t.test('a version whose context cannot be read is tried again, and the others ar
     claimMax: 9,
     leaseMs: LEASE_MS,
   })
-  await t.rejects(step(GOING_ON), { message: 'away' })
+  await t.rejects(step(NEVER_ABORTED), { message: 'away' })
   t.equal((await read()).latestVersion.status, 'processing')
   t.equal((await readPage(neighbour)).latestVersion.status, 'published')
   isAway = false
   clock.advance(1_000)
-  await step(GOING_ON)
+  await step(NEVER_ABORTED)
   t.match(await read(), { computedName: 'Name', latestVersion: { status: 'published' } })
 })
 
