@@ -1,10 +1,9 @@
 import t, { type Test } from 'tap'
 import { workInBackground } from '../../src/adapters/background-work.ts'
 import { createListeners } from '../../src/adapters/stores/listeners.ts'
+import { ticks } from '../support/ticks.ts'
 
 const NEVER_MS = 2 ** 30
-const settled = () => new Promise((resolve) => setImmediate(resolve))
-
 type Round = {
   readonly stop: AbortSignal
   readonly woken: Promise<void>
@@ -87,11 +86,11 @@ t.test('a step knows whether it is asked to look, or was only handed work', asyn
   const worker = workInBackground({ store: { watch: () => () => {} } }, [{ ...job, registerWake }])
   t.teardown(worker.stop)
   worker.start()
-  await settled()
+  await ticks()
   for (const act of [wake, worker.wake]) {
     act()
-    await settled()
-    await settled()
+    await ticks()
+    await ticks()
   }
   t.strictSame(asked, [true, false, true])
 })
@@ -99,9 +98,9 @@ t.test('a step knows whether it is asked to look, or was only handed work', asyn
 t.test('a wake makes it look again', async (t) => {
   const { start, wake, rounds } = setUp(t)
   start()
-  await settled()
+  await ticks()
   wake()
-  await settled()
+  await ticks()
   t.equal(rounds.length, 2)
 })
 
@@ -114,7 +113,7 @@ t.test(
     start()
     wake()
     wake()
-    await settled()
+    await ticks()
     t.equal(rounds.length, 1)
     letGo(false)
     await again.promise
@@ -126,7 +125,7 @@ t.test('a wake reaches a step that waits for slow calls', async (t) => {
   const lastStep = Promise.withResolvers<void>()
   const { start, wake, rounds } = setUp(t, [({ woken }) => woken.then(() => true), resolving(lastStep)])
   start()
-  await settled()
+  await ticks()
   wake()
   await lastStep.promise
   t.equal(rounds.length, 2)
@@ -143,9 +142,9 @@ t.test('so does the poll', async (t) => {
 t.test('it rests after a step, even if it is woken, and a stop ends the rest', async (t) => {
   const { start, wake, stop, rounds } = setUp(t, [() => true], NEVER_MS, NEVER_MS)
   start()
-  await settled()
+  await ticks()
   wake()
-  await settled()
+  await ticks()
   t.equal(rounds.length, 1)
   await stop()
 })
@@ -166,7 +165,7 @@ t.test('an error is reported, and it goes on', async (t) => {
   await again.promise
   t.strictSame(errors, [bug])
   t.equal(steps(), 0)
-  await settled()
+  await ticks()
   t.equal(steps(), 1, 'a step without an error is reported too')
 })
 
@@ -179,14 +178,14 @@ t.test('a stop aborts what is in progress, waits for it, and starts nothing afte
   const stopping = stop().then(() => {
     stopped = true
   })
-  await settled()
+  await ticks()
   t.equal(rounds[0]?.aborted, true)
   t.equal(stopped, false)
   letGo(true)
   await stopping
   const last = rounds.length
   wake()
-  await settled()
+  await ticks()
   t.equal(rounds.length, last)
 })
 
@@ -194,7 +193,7 @@ t.test('a stop saves what was left in progress by a step that failed', async (t)
   const saved = Promise.withResolvers<void>()
   const { start, stop, steps } = setUp(t, [() => Promise.reject(new Error('away')), resolving(saved)])
   start()
-  await settled()
+  await ticks()
   await stop()
   await t.resolves(saved.promise)
   t.equal(steps(), 0, 'which does not mean that the work goes on')
@@ -204,7 +203,7 @@ t.test('one that never started stops too', async (t) => {
   const { stop, start, rounds } = setUp(t)
   await stop()
   start()
-  await settled()
+  await ticks()
   t.ok(rounds.every(({ aborted }) => aborted))
 })
 
@@ -218,9 +217,9 @@ t.test('an onError that throws ends neither the work nor its stop', async (t) =>
     { signal: 'events', pollMs: NEVER_MS, restMs: 1, createStep },
   ])
   worker.start()
-  await settled()
+  await ticks()
   worker.wake()
-  await settled()
+  await ticks()
   await worker.stop()
   t.equal(printed().length, 3)
 })
@@ -229,12 +228,12 @@ t.test('only its own signal wakes it, however often it is started', async (t) =>
   const { start, emit, rounds, watching } = setUp(t)
   for (let time = 0; time < 3; time++) start()
   t.equal(watching(), 1)
-  await settled()
+  await ticks()
   emit('keys')
-  await settled()
+  await ticks()
   t.equal(rounds.length, 1)
   emit('events')
-  await settled()
+  await ticks()
   t.equal(rounds.length, 2)
 })
 
@@ -251,10 +250,10 @@ t.test('two stops at once both wait for the same last step', async (t) => {
   const { work, letGo } = held()
   const { start, stop, rounds } = setUp(t, [() => false, work])
   start()
-  await settled()
+  await ticks()
   const ended: string[] = []
   const stops = [stop().then(() => ended.push('one')), stop().then(() => ended.push('two'))]
-  await settled()
+  await ticks()
   t.strictSame(ended, [])
   letGo(false)
   await Promise.all(stops)
@@ -268,13 +267,13 @@ t.test('a step that reported an error is not reported as a success', async (t) =
   }
   const { start, wake, errors, steps } = setUp(t, [fail, fail])
   start()
-  await settled()
+  await ticks()
   wake()
-  await settled()
+  await ticks()
   t.equal(errors.length, 2)
   t.equal(steps(), 0)
   wake()
-  await settled()
+  await ticks()
   t.equal(steps(), 1)
 })
 
@@ -305,11 +304,11 @@ t.test('nor is a step of one job while another job is failing', async (t) => {
   )
   t.teardown(worker.stop)
   worker.start()
-  await settled()
+  await ticks()
   worker.wake()
-  await settled()
+  await ticks()
   t.strictSame(done, ['error', 'step', 'error', 'step'])
   worker.wake()
-  await settled()
+  await ticks()
   t.ok(done.includes('works'))
 })

@@ -9,9 +9,9 @@ import { unavailable } from '../../../src/core/engine/failures.ts'
 import { refusalOf } from '../../core/scene.ts'
 import { placeOf } from '../../support/place.ts'
 import { POSTGRES_SETTINGS } from '../../support/stores.ts'
+import { ticks } from '../../support/ticks.ts'
 
 const URL_OF_ONE = 'postgres://me@one:5432/pages?sslmode=require'
-const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A coordinator and the workers `one`, where `DATABASE_URL` leads, and `two`, with the tenants that are named so. */
 const setUp = (more: object = {}, workers: readonly string[] = []) => {
@@ -99,7 +99,7 @@ t.test('whichever other worker answers first shows that this one is not cut off'
   t.strictSame(sent, ['two', 'three'])
   away.add('three')
   const refused = t.rejects(readAnotherWorker())
-  await settled()
+  await ticks()
   for (const { reject } of unanswered) reject(unavailable('away'))
   await refused
   const alone = setUp()
@@ -144,7 +144,7 @@ t.test('a second after a node could not answer, it is looked up where its tenant
   t.teardown(() => Object.assign(performance, { now }))
   away.add('two')
   const refused = refusalOf(read('two a'))
-  await settled()
+  await ticks()
   moves('three')
   unanswered.pop()?.reject(unavailable('away'))
   await refused
@@ -157,11 +157,11 @@ t.test('once a node was silent, one statement at a time tries it until one succe
   const { sent, away, unanswered, read } = setUp()
   away.add('two')
   const first = refusalOf(read('two a'))
-  await settled()
+  await ticks()
   unanswered.pop()?.reject(unavailable(NO_ANSWER_IN_TIME))
   await first
   const trying = read('two a')
-  await settled()
+  await ticks()
   t.match(await refusalOf(read('two b')), { kind: 'unavailable' })
   await read('one a')
   t.strictSame(sent, ['two', 'two', 'one'])

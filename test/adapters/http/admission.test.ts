@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { createAdmission, type Slot } from '../../../src/adapters/http/admission.ts'
+import { ticks } from '../../support/ticks.ts'
 
 type Limits = Parameters<typeof createAdmission>[0]
 const LIMITS = { atOnceMax: 4, waitingMax: 100, waitMsMax: 60_000, bodyBytesMax: 1_000 }
@@ -46,18 +47,17 @@ const admissionScene = (limits: Partial<Limits> = {}) => {
       admission.reading(slotOf(name), new Promise(() => {})).catch(() => refused.push(name)),
     leave: async (...names: string[]) => {
       for (const name of names) admission.leave(slotOf(name))
-      await settled()
+      await ticks()
     },
   }
 }
-const settled = () => new Promise((resolve) => setImmediate(resolve))
 const UNAVAILABLE = { kind: 'unavailable', facts: { retryAfterS: 1 } } as never
 const named = (tenant: string, count: number) => Array.from({ length: count }, (_, i) => `${tenant}${i}`)
 
 t.test('a tenant alone uses every slot; requests do not wait while slots are free', async (t) => {
   const { arriveAndWait, working } = admissionScene()
   arriveAndWait(...named('a', 4))
-  await settled()
+  await ticks()
   t.strictSame(working, named('a', 4))
 })
 
@@ -78,7 +78,7 @@ t.test('large bodies of one tenant leave room for that of another', async (t) =>
     arrive(name)
     hold(slotOf(name), bytes)
     void turn(name)
-    await settled()
+    await ticks()
   }
   for (const name of named('a', 5)) await send(name, 100)
   t.strictSame(
@@ -122,7 +122,7 @@ t.test('in a full waiting room, competing tenants get equal shares', async (t) =
   arriveAndWait(...named('a', 12))
   for (const tenant of ['b', 'c', 'd']) {
     arriveAndWait(...named(tenant, 3))
-    await settled()
+    await ticks()
   }
   t.strictSame(refused, named('a', 9), 'the oldest of the tenant with the most')
   const waiting = ['a9', 'b0', 'c0', 'd0'].map((name) => slotOf(name).tenant.waiting)
@@ -143,7 +143,7 @@ t.test('a thirteenth tenant is admitted although twelve others fill the waiting 
     }
   }
   arrive('m')
-  await settled()
+  await ticks()
   t.equal(refused.length, 1)
 })
 
@@ -174,7 +174,7 @@ t.test('a request that has waited too long is refused', async (t) => {
   t.strictSame(refused, ['a1'])
   await leave('a0')
   arriveAndWait('a2')
-  await settled()
+  await ticks()
   t.strictSame(working, ['a0', 'a2'])
 })
 
@@ -212,7 +212,7 @@ t.test(
     for (const name of ['a2', 'c0']) void read(name)
     for (const name of ['a0', 'a1']) void turn(name)
     hold(slotOf('b0'), 400)
-    await settled()
+    await ticks()
     t.strictSame(refused, ['a2', 'a0'], 'requests that still read their body are dropped first')
     t.throws(() => hold(slotOf('a2'), 1), UNAVAILABLE, 'a dropped request holds no bytes')
   },
@@ -225,11 +225,11 @@ t.test('bodies: requests in progress are never dropped, and hold at most half of
     hold(slotOf(name), 200)
     void turn(name)
   }
-  await settled()
+  await ticks()
   t.strictSame(working, ['a0', 'a1'])
   arrive('b0')
   hold(slotOf('b0'), 500)
-  await settled()
+  await ticks()
   t.strictSame(refused, ['a2', 'a3'])
   arrive('c0')
   hold(slotOf('c0'), 333)
@@ -248,7 +248,7 @@ t.test('bodies: a request without a body does not wait behind one that is too la
   hold(slotOf('b0'), 300)
   void turn('b0')
   arriveAndWait('c0')
-  await settled()
+  await ticks()
   t.strictSame(working, ['a0', 'c0'])
   await leave('a0')
   t.strictSame(working, ['a0', 'c0', 'b0'])
@@ -330,7 +330,7 @@ const randomRequests = (
       if (request) request.pending = null
       if (random(5) === 0) pending?.reject(new Error('failed'))
       else pending?.resolve()
-      await settled()
+      await ticks()
     },
   }
 }
@@ -375,19 +375,19 @@ t.test(
   async (t) => {
     const { arriveAndWait, leave, working, nextTurn, slotOf } = admissionScene({ atOnceMax: 4 })
     arriveAndWait('a0', 'a1', 'b0')
-    await settled()
+    await ticks()
     const next = async (name: string, items: number) => {
       await nextTurn(slotOf(name), items)
       working.push(`${name} ${items}`)
     }
     void next('a0', 3)
-    await settled()
+    await ticks()
     t.strictSame(working.splice(0), ['a0', 'a1', 'b0', 'a0 3'], 'it begins while one slot is free')
     arriveAndWait('b1', 'b2')
-    await settled()
+    await ticks()
     t.strictSame(working.splice(0), [], 'five items are in progress')
     void next('a0', 100)
-    await settled()
+    await ticks()
     t.strictSame(working.splice(0), ['b1', 'b2'], 'another tenant takes its turn first')
     await leave('a1')
     t.strictSame(working.splice(0), ['a0 100'])
@@ -402,10 +402,10 @@ t.test(
 t.test('a batch in progress continues before a new request of its tenant starts', async (t) => {
   const { arriveAndWait, leave, working, nextTurn, slotOf } = admissionScene({ atOnceMax: 2 })
   arriveAndWait('a0', 'a1', 'a2', 'b0')
-  await settled()
+  await ticks()
   const next = nextTurn(slotOf('a0'), 2)?.then(() => working.push('a0 again'))
   arriveAndWait('a3')
-  await settled()
+  await ticks()
   t.strictSame(working, ['a0', 'a1', 'b0'])
   await leave('a1', 'b0')
   await next
@@ -417,7 +417,7 @@ t.test('a batch in progress continues before a new request of its tenant starts'
 t.test('waiting batches are dropped before a tenant with fewer requests is refused', async (t) => {
   const { arriveAndWait, arrive, refused, nextTurn, slotOf } = admissionScene({ atOnceMax: 3, waitingMax: 2 })
   arriveAndWait(...named('a', 3))
-  await settled()
+  await ticks()
   void nextTurn(slotOf('a0'), 3)
   const dropped = nextTurn(slotOf('a1'), 3)?.catch(() => refused.push('a1'))
   void nextTurn(slotOf('a2'), 3)?.catch(() => refused.push('a2'))
@@ -432,7 +432,7 @@ t.test('large answers are made within half of the bytes, and a tenant leaves roo
   const { ask, leave, working } = admissionScene({ atOnceMax: 100 })
   ask(100, ...named('a', 10))
   ask(100, 'b0', 'b1')
-  await settled()
+  await ticks()
   t.strictSame(working, [...named('a', 4), 'b0'])
   await leave('a0')
   t.strictSame(working.slice(5), ['b1'], 'the tenant that makes the fewest goes first')
@@ -447,14 +447,14 @@ t.test('nothing waits for the answers of others but large answers', async (t) =>
   arrive('b-body')
   hold(slotOf('b-body'), 100)
   void turn('b-body')
-  await settled()
+  await ticks()
   t.strictSame(working, [...named('a', 4), 'a-small', 'b-small', 'b-body'])
 })
 
 t.test('an answer that is larger than all the room is made alone', async (t) => {
   const { ask, leave, working, refused } = admissionScene({ atOnceMax: 100 })
   ask(5_000, 'a0', 'b0')
-  await settled()
+  await ticks()
   t.strictSame(working, ['a0'])
   await leave('a0')
   t.strictSame(working, ['a0', 'b0'])

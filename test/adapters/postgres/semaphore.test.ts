@@ -2,9 +2,9 @@ import t from 'tap'
 import { createSemaphore } from '../../../src/adapters/postgres/semaphore.ts'
 import { withTimeout } from '../../../src/adapters/postgres/with-timeout.ts'
 import { refusalOf } from '../../core/scene.ts'
+import { ticks } from '../../support/ticks.ts'
 
 const LIMITS = { inFlightMax: 1, waitingMax: 10, waitMsMax: 60_000 }
-const settled = () => new Promise((resolve) => setImmediate(resolve))
 const refused = { kind: 'unavailable', facts: { retryAfterS: 1 } }
 
 /** A semaphore, and the callers that it has admitted so far. */
@@ -24,7 +24,7 @@ const setUp = (limits: Partial<typeof LIMITS> = {}) => {
 t.test('a semaphore admits callers up to its limit, and the others wait', async (t) => {
   const { enter, admitted, counts } = setUp({ inFlightMax: 2 })
   const entries = ['a', 'b', 'c'].map((caller) => enter(caller))
-  await settled()
+  await ticks()
   t.strictSame(admitted, ['a', 'b'])
   t.strictSame(counts(), { inFlight: 2, waiting: 1 })
   for (const entry of entries) (await entry)()
@@ -37,7 +37,7 @@ t.test('each release admits the caller that has waited longest', async (t) => {
   const [first, second, third] = ['a', 'b', 'c'].map((caller) => enter(caller))
   const release = await first
   release?.()
-  await settled()
+  await ticks()
   t.strictSame(admitted, ['a', 'b'])
   const releaseSecond = await second
   releaseSecond?.()
@@ -76,11 +76,11 @@ t.test('keys take turns, however many callers wait with one key', async (t) => {
 t.test('the callers of one key leave half of the places to other keys', async (t) => {
   const { enterByLetter, admitted } = setUp({ inFlightMax: 4 })
   const [first] = ['a1', 'a2', 'a3', 'b1'].map(enterByLetter)
-  await settled()
+  await ticks()
   t.strictSame(admitted, ['a1', 'a2', 'b1'])
   const release = await first
   release?.()
-  await settled()
+  await ticks()
   t.equal(admitted.at(-1), 'a3')
 })
 

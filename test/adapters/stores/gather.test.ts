@@ -6,16 +6,13 @@ import type { ClaimRules } from '../../../src/adapters/stores/claims.ts'
 import { type GatherOptions, gather } from '../../../src/adapters/stores/gather.ts'
 import { DomainFailure } from '../../../src/core/engine/failures.ts'
 import type { Outcome } from '../../../src/core/engine/outcome.ts'
+import { ticks } from '../../support/ticks.ts'
 
 type Options = GatherOptions<string>
 type Run = (inputs: readonly string[]) => Promise<readonly Outcome<string>[]>
 const OPTIONS: Options = { listLengthMax: 100, listWeightMax: 100, listsInFlightMax: 1 }
 const upper: Run = async (inputs) => inputs.map((input) => input.toUpperCase())
 const unavailable = new DomainFailure('unavailable', 'Too many requests are waiting.', { retryAfterS: 1 })
-/** Lets happen what can happen without anything from outside. */
-const settled = async () => {
-  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
 
 /** Gathers, and keeps the lists that were run. */
 const setUp = (run: Run = upper, options: Partial<Options> = {}, claims?: ClaimRules<string, string>) => {
@@ -49,7 +46,7 @@ t.test('calls that arrive together become one list, and each gets its own answer
 t.test('a caller alone waits for nobody', async (t) => {
   const { call, lists } = setUp()
   const answer = call('a')
-  await settled()
+  await ticks(3)
   t.strictSame(lists, [['a']])
   t.equal(await answer, 'A')
 })
@@ -57,12 +54,12 @@ t.test('a caller alone waits for nobody', async (t) => {
 t.test('while calls come one at a time, each starts before the tick ends', async (t) => {
   const { call, lists } = setUp()
   await call('a')
-  await settled()
+  await ticks(3)
   const answer = call('b')
   await Promise.resolve()
   t.strictSame(lists, [['a'], ['b']])
   await answer
-  await settled()
+  await ticks(3)
   t.strictSame(await Promise.all(['c', 'd'].map(call)), ['C', 'D'])
   t.strictSame(lists.slice(2), [['c', 'd']], 'calls of one run still share a list')
   const later = call('e')
@@ -74,7 +71,7 @@ t.test('while calls come one at a time, each starts before the tick ends', async
 t.test('calls of one tick share a list, though the first of them was answered before', async (t) => {
   const { call, lists } = setUp()
   await call('a')
-  await settled()
+  await ticks(3)
   await call('b')
   const answer = call('c')
   await Promise.resolve()
@@ -86,18 +83,18 @@ t.test('lists that may start together share what waits, unless it is little', as
   const { run } = heldRun()
   const little = setUp(run, { listsInFlightMax: 2, unsharedMax: 3 })
   for (const each of ['a', 'b', 'c']) void little.call(each)
-  await settled()
+  await ticks(3)
   t.strictSame(little.lists, [['a', 'b', 'c']])
   const much = setUp(run, { listsInFlightMax: 2, unsharedMax: 3 })
   for (const each of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) void much.call(each)
-  await settled()
+  await ticks(3)
   t.strictSame(much.lists, [
     ['a', 'b', 'c', 'd'],
     ['e', 'f', 'g', 'h'],
   ])
   const none = setUp(run, { listsInFlightMax: 2 })
   for (const each of ['a', 'b', 'c', 'd', 'e']) void none.call(each)
-  await settled()
+  await ticks(3)
   t.strictSame(none.lists, [['a', 'b', 'c', 'd', 'e']])
 })
 
@@ -105,15 +102,15 @@ t.test('while a list is in flight the next one grows', async (t) => {
   const { run, letGo } = heldRun()
   const { call, lists } = setUp(run)
   const answers = [call('a')]
-  await settled()
+  await ticks(3)
   answers.push(call('b'))
-  await settled()
+  await ticks(3)
   answers.push(call('c'))
-  await settled()
+  await ticks(3)
   t.strictSame(lists, [['a']])
   letGo()
   await answers[0]
-  await settled()
+  await ticks(3)
   t.strictSame(lists, [['a'], ['b', 'c']])
   letGo()
   t.strictSame(await Promise.all(answers), ['A', 'B', 'C'])
@@ -125,12 +122,12 @@ t.test('as many lists are in flight as allowed', async (t) => {
   const answers: Promise<string>[] = []
   for (const input of ['a', 'b', 'c']) {
     answers.push(call(input))
-    await settled()
+    await ticks(3)
   }
   t.strictSame(lists, [['a'], ['b']])
   letGo()
   await answers[0]
-  await settled()
+  await ticks(3)
   t.strictSame(lists, [['a'], ['b'], ['c']])
   letGo()
   letGo()
@@ -139,12 +136,13 @@ t.test('as many lists are in flight as allowed', async (t) => {
 
 /** `a1` is of group a. */
 const groupOf = (input: string) => input[0] ?? ''
+
 t.test('calls that do not fit into one list take turns by group', async (t) => {
   const { run, letGo } = heldRun()
   const { call, lists } = setUp(run, { groupOf, listLengthMax: 2 })
   const answers = Promise.all(['a1', 'a2', 'a3', 'a4', 'b1', 'c1'].map(call))
   for (let list = 0; list < 3; list++) {
-    await settled()
+    await ticks(3)
     letGo()
   }
   t.strictSame(await answers, ['A1', 'A2', 'A3', 'A4', 'B1', 'C1'])
@@ -268,13 +266,13 @@ t.test('a call never shares the answer of a list that was in flight before it', 
   const { run, letGo } = heldRun()
   const { call, lists } = setUp(run, { dedupeKey: (input) => input })
   const first = call('a')
-  await settled()
+  await ticks(3)
   const later = Promise.all([call('a'), call('a')])
-  await settled()
+  await ticks(3)
   t.strictSame(lists, [['a']])
   letGo()
   await first
-  await settled()
+  await ticks(3)
   t.strictSame(lists, [['a'], ['a']])
   letGo()
   t.strictSame(await later, ['A', 'A'])
@@ -284,11 +282,11 @@ t.test('what was left over for a later list is never joined after the first has 
   const { run, letGo } = heldRun()
   const { call, lists } = setUp(run, { listLengthMax: 1, dedupeKey: (input) => input })
   const answers = [call('a'), call('b')]
-  await settled()
+  await ticks(3)
   answers.push(call('b'))
   for (const _ of answers) {
     letGo()
-    await settled()
+    await ticks(3)
   }
   t.strictSame(await Promise.all(answers), ['A', 'B', 'B'])
   t.strictSame(lists, [['a'], ['b'], ['b']])
@@ -319,12 +317,12 @@ t.test('an observer hears of each list, and of how many calls wait', async (t) =
   }
   const { call } = setUp(run, { observer, dedupeKey: (input) => input })
   const first = call('a')
-  await settled()
+  await ticks(3)
   const others = [call('b'), call('b')]
   t.strictSame(seen, ['queued 1', 'list 1', 'queued -1', 'queued 1', 'queued 1'])
   letGo()
   await first
-  await settled()
+  await ticks(3)
   letGo()
   await Promise.all(others)
   t.strictSame(seen.slice(5), ['list 1', 'queued -2'], 'equal calls are one member')
@@ -340,9 +338,9 @@ t.test('a list runs in the context of the call that started it, and of no other 
   }
   const { call } = setUp(watched, { listLengthMax: 1, listsInFlightMax: 2 })
   const calls = ['a', 'b', 'c'].map((name) => caller.run(name, () => call(name)))
-  await settled()
+  await ticks(3)
   letGo()
-  await settled()
+  await ticks(3)
   t.strictSame(seen, ['a a', 'b undefined', 'c undefined'])
   for (const _ of calls) letGo()
   t.strictSame(await Promise.all(calls), ['A', 'B', 'C'])
@@ -359,11 +357,11 @@ t.test('calls that claim the same never share a list, nor are in flight at once'
   const { run, letGo } = heldRun()
   const { call, lists } = setUp(run, { listsInFlightMax: 3 }, claims)
   const answers = Promise.all(['a', 'a', 'b', 'a c', ''].map(call))
-  await settled()
+  await ticks(3)
   t.strictSame(lists, [['a', 'b', '']])
   for (const next of [['a'], ['a c']]) {
     letGo()
-    await settled()
+    await ticks(3)
     t.strictSame(lists.at(-1), next)
   }
   letGo()
@@ -375,13 +373,13 @@ t.test('a call passes no earlier one that waits for the same', async (t) => {
   const { run, letGo } = heldRun()
   const { call, lists } = setUp(run, { listsInFlightMax: 3 }, claims)
   const answers = Promise.all(['a', 'a b', 'b', 'c'].map(call))
-  await settled()
+  await ticks(3)
   t.strictSame(lists, [['a', 'c']], 'b is free, but another waits for it')
   letGo()
-  await settled()
+  await ticks(3)
   t.strictSame(lists.at(-1), ['a b'])
   letGo()
-  await settled()
+  await ticks(3)
   t.strictSame(lists.at(-1), ['b'])
   letGo()
   t.strictSame(await answers, ['A', 'A B', 'B', 'C'])
@@ -393,10 +391,10 @@ t.test('once a call wins, those that wait for the same have lost, without a list
   const observer = { list: () => {}, queued: (change: number) => queued.push(change) }
   const { call, lists } = setUp(run, { observer }, claims)
   const answers = Promise.all(['a!', 'a', 'x', 'a b', 'b', 'a!'].map(call))
-  await settled()
+  await ticks(3)
   t.strictSame(lists, [['a!', 'x']], 'b waits behind an earlier claim')
   letGo()
-  await settled()
+  await ticks(3)
   t.strictSame(lists, [['a!', 'x'], ['b']])
   letGo()
   t.strictSame(await answers, ['A!', 'lost', 'X', 'lost', 'B', 'lost'])
@@ -406,7 +404,7 @@ t.test('once a call wins, those that wait for the same have lost, without a list
     'none of them is counted as waiting any more',
   )
   const again = call('a')
-  await settled()
+  await ticks(3)
   letGo()
   t.equal(await again, 'A', 'one that comes later is tried')
 })
@@ -457,11 +455,11 @@ t.test('under a backlog that never ends, nothing keeps what is answered alive', 
   add('0')
   for (let i = 1; i <= 20; i++) {
     add(`${i}`)
-    await settled()
+    await ticks(3)
     letGo()
     await calls[i - 1]
   }
-  await settled()
+  await ticks(3)
   collectGarbage()
   t.equal(answered.slice(0, -2).filter((input) => input.deref() !== undefined).length, 0)
   letGo()

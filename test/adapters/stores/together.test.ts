@@ -2,6 +2,7 @@ import t from 'tap'
 import { createTogether } from '../../../src/adapters/stores/together.ts'
 import { DomainFailure, unavailable } from '../../../src/core/engine/failures.ts'
 import type { Recorded } from '../../../src/core/ports/world.ts'
+import { ticks } from '../../support/ticks.ts'
 
 type Change = { readonly tenantId: string; readonly text: string; readonly claims?: readonly string[] }
 
@@ -26,15 +27,12 @@ const setUp = (record: (change: Change) => Recorded = () => 'recorded') => {
     letGo: () => held.shift()?.(),
   }
 }
-const settled = async () => {
-  for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
-}
 const LARGE = 'x'.repeat(65_536)
 
 t.test('writes that arrive together are one list', async (t) => {
   const { call, texts, letGo } = setUp()
   const answers = Promise.all([call('a'), call('b')])
-  await settled()
+  await ticks(3)
   t.strictSame(texts(), [['a', 'b']])
   letGo()
   t.strictSame(await answers, ['recorded', 'recorded'])
@@ -43,9 +41,9 @@ t.test('writes that arrive together are one list', async (t) => {
 t.test('a small write does not wait for a large one', async (t) => {
   const { call, texts, letGo } = setUp()
   const large = call(LARGE)
-  await settled()
+  await ticks(3)
   const small = call('a')
-  await settled()
+  await ticks(3)
   t.strictSame(texts(), [['xxxxxxxxx'], ['a']])
   letGo()
   letGo()
@@ -55,7 +53,7 @@ t.test('a small write does not wait for a large one', async (t) => {
 t.test('once a write is recorded, those that wait for the same are overtaken', async (t) => {
   const { call, texts, letGo } = setUp()
   const answers = Promise.all([call('a', 'email'), call('b', 'email'), call('c')])
-  await settled()
+  await ticks(3)
   letGo()
   t.strictSame(await answers, ['recorded', 'overtaken', 'recorded'])
   t.strictSame(texts(), [['a', 'c']])
@@ -64,9 +62,9 @@ t.test('once a write is recorded, those that wait for the same are overtaken', a
 t.test('a write that is overtaken leaves what it claimed to the next', async (t) => {
   const { call, texts, letGo } = setUp(({ text }) => (text === 'a' ? 'overtaken' : 'recorded'))
   const answers = Promise.all([call('a', 'email'), call('b', 'email')])
-  await settled()
+  await ticks(3)
   letGo()
-  await settled()
+  await ticks(3)
   letGo()
   t.strictSame(await answers, ['overtaken', 'recorded'])
   t.strictSame(texts(), [['a'], ['b']])

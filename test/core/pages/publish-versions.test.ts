@@ -9,6 +9,7 @@ import type { PageKey } from '../../../src/core/ports/pages.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
 import { someClaim } from '../../support/rows.ts'
 import { countedIds } from '../../support/setting.ts'
+import { ticks } from '../../support/ticks.ts'
 import { scene } from '../scene.ts'
 
 const LEASE_MS = 30_000
@@ -61,9 +62,6 @@ const die = async ({ clock, store }: Awaited<ReturnType<typeof setUp>>, times: n
   }
 }
 const iso = (ms: number) => new Date(ms).toISOString()
-
-/** Lets happen what can happen without anything from outside. */
-const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 t.test('a waiting version is published under the name that the namer answers', async (t) => {
   const { clock, publish, read, updatedAt } = await setUp()
@@ -260,7 +258,7 @@ t.test('what a publisher saves too late is ignored', async (t) => {
   const { clock, publish, read } = await setUp()
   const slow = slowNamer()
   const late = publish(slow.namer)
-  await settled()
+  await ticks()
   clock.advance(LEASE_MS)
   await publish(naming('In time'))
   const before = await read()
@@ -276,10 +274,10 @@ t.test('what a publisher saves too late does not end the attempt of another', as
   const first = slowNamer()
   const second = slowNamer()
   const late = publish(first.namer)
-  await settled()
+  await ticks()
   clock.advance(LEASE_MS)
   const inTime = publish(second.namer)
-  await settled()
+  await ticks()
   first.answer('Too late')
   await late
   t.equal((await read()).latestVersion.status, 'processing')
@@ -321,7 +319,7 @@ t.test('while one call to the namer is slow the others go on', async (t) => {
   const slow = slowNamer()
   let calls = 0
   const publishing = publish(() => (++calls === 1 ? slow.namer() : Promise.resolve('Quick')), 2)
-  await settled()
+  await ticks()
   t.equal((await read()).latestVersion.status, 'processing')
   for (const page of pages) t.equal((await readPage(page)).latestVersion.status, 'published')
   slow.answer('Slow')
@@ -338,7 +336,7 @@ t.test(
     const step = stepper(() => (++calls === 1 ? slow.namer() : Promise.resolve('Quick')), 2)
     const woken = Promise.withResolvers<void>()
     const waiting = step(NEVER_ABORTED, woken.promise)
-    await settled()
+    await ticks()
     const page = await newPage()
     woken.resolve()
     t.equal(await waiting, true)
@@ -363,7 +361,7 @@ t.test('a lease is respected by a publisher whose own leases are much shorter', 
   const slow = slowNamer()
   const patient = publishVersions({ ...it, namer: slow.namer, claimMax: 1, leaseMs: 620_000 })
   const step = patient(NEVER_ABORTED)
-  await settled()
+  await ticks()
   it.clock.advance(60_000)
   t.equal(await it.publish(naming('Stolen')), 0)
   slow.answer('Patient')

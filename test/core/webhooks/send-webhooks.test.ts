@@ -7,6 +7,7 @@ import { sendWebhooks } from '../../../src/core/webhooks/send-webhooks.ts'
 import { UNSIGNED } from '../../../src/core/webhooks/webhook-attempts.ts'
 import { findEndpoint } from '../../store-contract/outbox.ts'
 import { START_MS } from '../../support/setting.ts'
+import { ticks } from '../../support/ticks.ts'
 import { scene } from '../scene.ts'
 
 const MIN = 60_000
@@ -20,8 +21,6 @@ const failing = (status: number | null, retryAfterMs: number | null = null): Web
   ms: 7,
 })
 const iso = (ms: number) => new Date(ms).toISOString()
-/** Resolves once everything has settled that does not wait for a receiver. */
-const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 type Receiver = (webhook: Webhook, stop: AbortSignal) => Promise<WebhookAnswer> | WebhookAnswer
 type Overrides = Partial<Parameters<typeof sendWebhooks>[0]>
@@ -210,11 +209,11 @@ t.test('at most four webhooks are in flight to one endpoint', async (t) => {
     while (await step(stopping.signal));
     isDone = true
   })()
-  await settled()
+  await ticks()
   t.equal(waiting.length, 4)
   while (!isDone) {
     answerNext()
-    await settled()
+    await ticks()
   }
   await running
   t.equal(most(), 4)
@@ -235,7 +234,7 @@ t.test('a receiver that does not answer delays no other receiver', async (t) => 
     return count
   }
   for (let steps = 0; steps < 200 && (await pendingOfOthers()) > 0; steps++)
-    await step(stopping.signal, settled())
+    await step(stopping.signal, ticks())
   t.equal(await pendingOfOthers(), 0)
   t.equal(waiting.length, 4)
   t.equal(await countOf('pending', 7), 40)
@@ -247,7 +246,7 @@ t.test('hundreds of receivers that do not answer delay no other receiver', async
   const { receive } = heldReceiver()
   for (let i = 0; i < 399; i++) receivers.set(`https://${(i + 100) % 400}`, receive)
   await happen()
-  for (let i = 0; i < 20; i++) await step(stopping.signal, settled())
+  for (let i = 0; i < 20; i++) await step(stopping.signal, ticks())
   t.equal(await countOf('delivered', 99), 1)
   t.equal(await countOf('pending', 98), 1)
   stopping.abort()
@@ -391,7 +390,7 @@ t.test(
     receivers.set('https://0', receive)
     await happen()
     const slow = step(stopping.signal)
-    await settled()
+    await ticks()
     receivers.clear()
     clock.advance(LEASE_MS - 1)
     await run(newSender())
@@ -414,10 +413,10 @@ t.test('a stop aborts the attempts in flight without counting them, and saves fi
   const running = (async () => {
     while (await step(stopping.signal));
   })()
-  await settled()
+  await ticks()
   t.equal(waiting.length, 4)
   answerNext()
-  await settled()
+  await ticks()
   stopping.abort()
   await running
   t.equal(await countOf('delivered'), 1)
