@@ -1,7 +1,6 @@
 import type { ShareLoop } from '../ports/world.ts'
 import { decideAndSave, type Steps } from './decide-and-save.ts'
 import { atOnce } from './each-in-turn.ts'
-import { refuse } from './failures.ts'
 
 /** Runs writes of the same resource one after the other: writers that would only overtake each other wait instead. */
 export const createWriteQueue = () => {
@@ -42,16 +41,4 @@ export const writeQueued = <Found extends { readonly tenantId: string }, Known, 
     return recall(found)
   }
   return inQueue(id, () => decideAndSave({ ...steps, recall: loadAndRecall }))
-}
-
-/** The revisions of a page or page group that a change accepts. Undefined: any. */
-export type IfRevision = { readonly ifRevision?: readonly number[] | undefined }
-
-/** Refuses `precondition_failed`, with the current revision, if `ifRevision` does not contain it. */
-export const requireRevision = (
-  { revision }: { readonly revision: number },
-  { ifRevision }: IfRevision,
-): void => {
-  if (ifRevision?.includes(revision) === false)
-    refuse('precondition_failed', `The revision is now ${revision}.`, { revision })
 }

@@ -1,6 +1,7 @@
 import { refuse } from '../engine/failures.ts'
+import { type IfRevision, requireRevision } from '../engine/revisions.ts'
 import { isoTime } from '../engine/times.ts'
-import { type IfRevision, type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
+import { type Queued, writeQueued } from '../engine/write-queue.ts'
 import type { Requester } from '../ports/events.ts'
 import type { PageKey, StoredPageWithVersions } from '../ports/pages.ts'
 import { loadPage, type ReadPage, readPageOf } from './get-page.ts'

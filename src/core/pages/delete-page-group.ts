@@ -1,5 +1,6 @@
+import { requireRevision } from '../engine/revisions.ts'
 import { isoTime, laterThan } from '../engine/times.ts'
-import { type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
+import { type Queued, writeQueued } from '../engine/write-queue.ts'
 import type { Needs } from '../ports/store.ts'
 import { existingPageGroup } from './get-page-group.ts'
 import type { PageGroupWrite } from './update-page-group.ts'

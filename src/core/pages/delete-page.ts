@@ -1,5 +1,6 @@
+import { requireRevision } from '../engine/revisions.ts'
 import { isoTime } from '../engine/times.ts'
-import { type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
+import { type Queued, writeQueued } from '../engine/write-queue.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Needs } from '../ports/store.ts'
 import type { PageWrite } from './change-page.ts'

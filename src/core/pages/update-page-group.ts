@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type IfRevision, requireRevision } from '../engine/revisions.ts'
 import { isoTime, laterThan } from '../engine/times.ts'
-import { type IfRevision, type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
+import { type Queued, writeQueued } from '../engine/write-queue.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
 import type { FoundPageGroup, PageGroupKey } from '../ports/page-groups.ts'
