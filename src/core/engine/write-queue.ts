@@ -21,24 +21,20 @@ export type Queued = {
   readonly shareLoop?: ShareLoop | undefined
 }
 
-type QueuedSteps<Found, Known, Change, Answer> = Omit<Steps<Known, Change, Answer>, 'recall'> & {
-  readonly load: () => Promise<Found>
-  readonly recall: (found: Found) => Promise<Known>
-}
-
 /**
- * `decideAndSave` once earlier writers of the same page or page group have ended. `load` finds it; then, in a turn of its
- * tenant, `recall` adds what else the decision needs.
+ * `decideAndSave` once earlier writers of the same page or page group have ended. What was loaded is decided and saved in
+ * a turn of the tenant.
  */
-export const writeQueued = <Found extends { readonly tenantId: string }, Known, Change, Answer>(
+export const writeQueued = <Known, Change, Answer>(
   { inQueue = (_, work) => work(), shareLoop = atOnce }: Queued,
+  tenantId: string,
   id: string,
-  { load, recall, ...steps }: QueuedSteps<Found, Known, Change, Answer>,
+  { recall, decide, record }: Steps<Known, Change, Answer>,
 ): Promise<Answer> => {
-  const loadAndRecall = async () => {
-    const found = await load()
-    await shareLoop(found.tenantId)
-    return recall(found)
+  const recallInTurn = async (wasOvertaken: boolean): Promise<Known> => {
+    const known = await recall(wasOvertaken)
+    await shareLoop(tenantId)
+    return known
   }
-  return inQueue(id, () => decideAndSave({ ...steps, recall: loadAndRecall }))
+  return inQueue(id, () => decideAndSave({ recall: recallInTurn, decide, record }))
 }

@@ -10,22 +10,20 @@ import { bringUpToDate, type CurrentPage, type ScheduleDeps } from './schedules.
 
 export type PageDeps = ScheduleDeps & Queued
 export type PageWrite = PageKey & IfRevision & Requester
-/** The page, and what else a decision needs. */
-type KnownPage = { readonly page: CurrentPage }
+/** How a page changes: what its decision needs besides the page, and the decision, which is pure. */
+type PageSteps<Known, Answer> = {
+  readonly recall: (page: CurrentPage) => Promise<Known>
+  readonly decide: (known: Known, nowMs: number) => { readonly edit: Edit; readonly answer: Answer }
+}
 
-/**
- * Every manual change of a page: `recall` adds to the page what else the decision needs, and `decide` is
- * pure. Refuses as `bringUpToDate`, and `precondition_failed`.
- */
-export const changePage = <Known extends KnownPage, Answer>(
+/** Every manual change of a page. Refuses as `bringUpToDate`, and `precondition_failed`. */
+export const changePage = <Known extends { readonly page: CurrentPage }, Answer>(
   deps: PageDeps,
   key: PageWrite,
-  recall: (page: CurrentPage) => Promise<Known>,
-  decide: (known: Known, nowMs: number) => { readonly edit: Edit; readonly answer: Answer },
+  { recall, decide }: PageSteps<Known, Answer>,
 ): Promise<Answer> =>
-  writeQueued(deps, key.pageId, {
-    load: () => bringUpToDate(deps, key),
-    recall,
+  writeQueued(deps, key.tenantId, key.pageId, {
+    recall: async () => recall(await bringUpToDate(deps, key)),
     decide: (known) => {
       requireRevision(known.page, key)
       const nowMs = deps.clock()
@@ -35,19 +33,9 @@ export const changePage = <Known extends KnownPage, Answer>(
     record: (edited) => savePage(deps, edited, key),
   })
 
-/** `recall` of a decision that needs only the page. */
-export const recallNothingMore = async (page: CurrentPage): Promise<KnownPage> => ({ page })
-
-/** Changes a page, and returns it as changed. */
-export const changeAndRead = async <Known extends KnownPage>(
-  deps: PageDeps,
-  key: PageWrite,
-  recall: (page: CurrentPage) => Promise<Known>,
-  decide: (known: Known, nowMs: number) => Edit,
-): Promise<ReadPage> => {
-  await changePage(deps, key, recall, (known, nowMs) => ({ edit: decide(known, nowMs), answer: null }))
-  return readPageOf(await loadPage(deps.store, key, true))
-}
+/** The page as changed. */
+export const changedPage = async ({ store }: PageDeps, key: PageWrite): Promise<ReadPage> =>
+  readPageOf(await loadPage(store, key, true))
 
 /** Refuses `page_group_not_active`. */
 export const requireActiveGroup = ({ groupStatus }: StoredPageWithVersions): void => {

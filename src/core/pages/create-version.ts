@@ -39,14 +39,14 @@ export type VersionCreation = Replayable<CreatedVersion>
  */
 export const createVersion =
   (deps: Deps) =>
-  (creation: VersionToCreate): Promise<VersionCreation> =>
-    changePage(
-      deps,
-      // Its revision is checked below: a replay comes after the change that it repeats.
-      { ...creation, ifRevision: undefined },
-      (page) => recall(deps.store, creation, page),
-      (known, nowMs) => decide(creation, known, nowMs, deps.newId),
-    )
+  (creation: VersionToCreate): Promise<VersionCreation> => {
+    // Its revision is checked below: a replay comes after the change that it repeats.
+    const key = { ...creation, ifRevision: undefined }
+    return changePage(deps, key, {
+      recall: (page) => recall(deps.store, creation, page),
+      decide: (known, nowMs) => decide(creation, known, nowMs, deps.newId),
+    })
+  }
 
 type Known = {
   readonly page: CurrentPage

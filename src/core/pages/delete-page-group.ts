@@ -14,9 +14,8 @@ export const deletePageGroup =
   async (key: PageGroupWrite): Promise<void> => {
     const { store, clock } = deps
     const { tenantId, pageGroupId, apiKeyId = null, ifRevision } = key
-    await writeQueued(deps, pageGroupId, {
-      load: () => existingPageGroup(deps, key),
-      recall: async (group) => group,
+    await writeQueued(deps, tenantId, pageGroupId, {
+      recall: () => existingPageGroup(deps, key),
       decide: (group) => {
         requireRevision(group, key)
         const deletedAt = laterThan(group.updatedAt, isoTime(clock()))

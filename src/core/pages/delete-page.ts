@@ -14,10 +14,9 @@ export const deletePage =
   (deps: Needs<'pages'> & Queued) =>
   async (key: PageWrite): Promise<void> => {
     const { store, clock, newId } = deps
-    const { pageGroupId, pageId } = key
-    await writeQueued(deps, pageId, {
-      load: () => loadPage(store, key),
-      recall: async (page) => page,
+    const { tenantId, pageGroupId, pageId } = key
+    await writeQueued(deps, tenantId, pageId, {
+      recall: () => loadPage(store, key),
       decide: (page) => {
         requireRevision(page, key)
         return { answer: null, change: { page, now: isoTime(clock()) } }

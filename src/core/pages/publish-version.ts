@@ -4,8 +4,7 @@ import type { Revised } from '../engine/result.ts'
 import type { StoredPageWithVersions, StoredVersionWithContent } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { VersionKey } from '../ports/versions.ts'
-import { changePage, type PageDeps, type PageWrite, requireActiveGroup } from './change-page.ts'
-import { loadPage, readPageOf } from './get-page.ts'
+import { changedPage, changePage, type PageDeps, type PageWrite, requireActiveGroup } from './change-page.ts'
 import { type Edit, publication } from './page-edits.ts'
 import { type CurrentPage, futureTime, planUnpublishing, requirePlaceForSchedule } from './schedules.ts'
 import { statusAfter } from './version-states.ts'
@@ -30,10 +29,11 @@ export const publishVersion =
     unpublishAt,
     ...key
   }: VersionWrite & Publication): Promise<Revised<PublicationResult>> => {
-    const scheduled = await changePage(deps, key, recallVersion(deps, key), (known, nowMs) =>
-      decidePublication({ publishAt, unpublishAt }, known, nowMs),
-    )
-    const { value: page, revision } = readPageOf(await loadPage(deps.store, key, true))
+    const scheduled = await changePage(deps, key, {
+      recall: recallVersion(deps, key),
+      decide: (known, nowMs) => decidePublication({ publishAt, unpublishAt }, known, nowMs),
+    })
+    const { value: page, revision } = await changedPage(deps, key)
     return { value: scheduled === null ? page : { ...page, scheduled }, revision }
   }
 

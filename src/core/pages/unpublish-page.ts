@@ -1,4 +1,4 @@
-import { changeAndRead, type PageDeps, type PageWrite, recallNothingMore } from './change-page.ts'
+import { changedPage, changePage, type PageDeps, type PageWrite } from './change-page.ts'
 import type { ReadPage } from './get-page.ts'
 import { withdrawal } from './page-edits.ts'
 import { skipPendingVersions } from './publish-version.ts'
@@ -9,7 +9,13 @@ import { skipPendingVersions } from './publish-version.ts'
  */
 export const unpublishPage =
   (deps: PageDeps) =>
-  (key: PageWrite): Promise<ReadPage> =>
-    changeAndRead(deps, key, recallNothingMore, ({ page }) =>
-      page.published === null ? skipPendingVersions(page) : withdrawal(page),
-    )
+  async (key: PageWrite): Promise<ReadPage> => {
+    await changePage(deps, key, {
+      recall: async (page) => ({ page }),
+      decide: ({ page }) => ({
+        edit: page.published === null ? skipPendingVersions(page) : withdrawal(page),
+        answer: null,
+      }),
+    })
+    return changedPage(deps, key)
+  }

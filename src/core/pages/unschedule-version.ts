@@ -19,10 +19,10 @@ import { statusAfter } from './version-states.ts'
 export const unscheduleVersion =
   (deps: VersionDeps) =>
   async (key: VersionWrite): Promise<Result<VersionWithContent>> => {
-    await changePage(deps, key, recallVersion(deps, key), ({ version }) => ({
-      edit: decideUnscheduling(version),
-      answer: null,
-    }))
+    await changePage(deps, key, {
+      recall: recallVersion(deps, key),
+      decide: ({ version }) => ({ edit: decideUnscheduling(version), answer: null }),
+    })
     return { value: (await deps.store.versions.find(key)) ?? versionNotFound() }
   }
 

@@ -25,10 +25,9 @@ export const updatePageGroup =
     const { ifRevision, tenantId, pageGroupId, apiKeyId, ...fields } = update
     const { store, clock, newId } = deps
     const key = { tenantId, pageGroupId }
-    await writeQueued(deps, pageGroupId, {
-      load: () => existingPageGroup(deps, key),
-      recall: async (group) => ({
-        group,
+    await writeQueued(deps, tenantId, pageGroupId, {
+      recall: async () => ({
+        group: await existingPageGroup(deps, key),
         brands: fields.brandId === undefined ? null : await store.tenants.brands(tenantId),
       }),
       decide: ({ group, brands }) => {

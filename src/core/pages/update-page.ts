@@ -1,5 +1,5 @@
 import type { PageChanges } from '../../shapes/page.ts'
-import { changeAndRead, type PageDeps, type PageWrite } from './change-page.ts'
+import { changedPage, changePage, type PageDeps, type PageWrite } from './change-page.ts'
 import type { ReadPage } from './get-page.ts'
 import type { Edit } from './page-edits.ts'
 import { type CurrentPage, planUnpublishing } from './schedules.ts'
@@ -11,14 +11,18 @@ import { requireFreeSlug } from './slugs.ts'
  */
 export const updatePage =
   (deps: PageDeps) =>
-  ({ customName, slug, unpublishAt, ...key }: PageWrite & PageChanges): Promise<ReadPage> => {
-    const recall = async (page: CurrentPage) => ({
-      page,
-      slugOwnerId: slug == null ? null : await deps.store.pages.findSlug({ ...key, slug }),
+  async ({ customName, slug, unpublishAt, ...key }: PageWrite & PageChanges): Promise<ReadPage> => {
+    await changePage(deps, key, {
+      recall: async (page) => ({
+        page,
+        slugOwnerId: slug == null ? null : await deps.store.pages.findSlug({ ...key, slug }),
+      }),
+      decide: (known, nowMs) => ({
+        edit: decideChange({ customName, slug, unpublishAt }, known, nowMs),
+        answer: null,
+      }),
     })
-    return changeAndRead(deps, key, recall, (known, nowMs) =>
-      decideChange({ customName, slug, unpublishAt }, known, nowMs),
-    )
+    return changedPage(deps, key)
   }
 
 type Known = { readonly page: CurrentPage; readonly slugOwnerId: string | null }
