@@ -70,7 +70,7 @@ export type {
 } from '../core/ports/page-groups.ts'
 export type {
   FoundPage,
-  KnownPage,
+  KnownForNewPage,
   ListedPage,
   NewPageLookup,
   NewPageRow,

@@ -1,4 +1,10 @@
-import type { KnownPage, ListedPage, Pages, PagesQuery, PublishedPosition } from '../../core/ports/pages.ts'
+import type {
+  KnownForNewPage,
+  ListedPage,
+  Pages,
+  PagesQuery,
+  PublishedPosition,
+} from '../../core/ports/pages.ts'
 import { type FoundRow, foundPage } from '../postgres/found-page.ts'
 import { listedPage, type PublishedRow, publishedPage, SHOWN_VERSION } from '../stores/page-rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
@@ -9,8 +15,8 @@ import { slice } from './walk.ts'
 
 /** One row of `recall`: the group, the page with the same idempotency key, or the owner of the slug. */
 type RecallRow =
-  | (NonNullable<KnownPage['group']> & { readonly part: 'group' })
-  | (NonNullable<KnownPage['page']> & { readonly part: 'page' })
+  | (NonNullable<KnownForNewPage['group']> & { readonly part: 'group' })
+  | (NonNullable<KnownForNewPage['page']> & { readonly part: 'page' })
   | { readonly part: 'slug'; readonly pageId: string }
 type ListedRow = ListedPage & { readonly lookup: number; readonly pageId: string | null }
 const BY_GROUP = columns('lookup', 'tenant_id, page_group_id')

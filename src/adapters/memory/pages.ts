@@ -1,4 +1,4 @@
-import type { KnownPage, Pages, PublishedPageRow } from '../../core/ports/pages.ts'
+import type { KnownForNewPage, Pages, PublishedPageRow } from '../../core/ports/pages.ts'
 import {
   changeNeedsWork,
   firstVersionRow,
@@ -48,7 +48,7 @@ export const memoryPages = (tables: PageTables, added: () => void): Pages => {
       const page = pages.byKey.at({ ...group, idempotencyKey }) ?? null
       return structuredClone({
         group: visibleGroup(tables, group) ?? null,
-        page: page as KnownPage['page'],
+        page: page as KnownForNewPage['page'],
         slugOwnerId: pages.bySlug.at({ ...group, slug })?.pageId ?? null,
       })
     },

@@ -3,7 +3,7 @@ import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type {
   FoundPage,
-  KnownPage,
+  KnownForNewPage,
   ListedPage,
   NewPageLookup,
   NewPageRow,
@@ -40,8 +40,8 @@ import { columns, type Query } from './sql.ts'
 
 /** One row of `recall`: the group, the page with the same idempotency key, or the owner of the slug. */
 type RecallRow = { readonly number: number } & (
-  | (NonNullable<KnownPage['group']> & { readonly part: 'group' })
-  | (NonNullable<KnownPage['page']> & { readonly part: 'page' })
+  | (NonNullable<KnownForNewPage['group']> & { readonly part: 'group' })
+  | (NonNullable<KnownForNewPage['page']> & { readonly part: 'page' })
   | { readonly part: 'slug'; readonly pageId: string }
 )
 /** A page to record with its events. */
@@ -139,7 +139,7 @@ const claimsOf = ({ page }: Recording): string[] => {
   return claims
 }
 
-const recallAll = async (query: Query, lookups: readonly NewPageLookup[]): Promise<KnownPage[]> => {
+const recallAll = async (query: Query, lookups: readonly NewPageLookup[]): Promise<KnownForNewPage[]> => {
   const all = numbered(lookups)
   const rows = await query()<RecallRow>`
     select lookup.number, 'group' as part, g.tenant_id, g.page_group_id, g.status, g.title,

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type {
   FoundPage,
-  KnownPage,
+  KnownForNewPage,
   ListedPage,
   NewPageRow,
   PageChange,
@@ -184,8 +184,9 @@ export const sqlitePages = (
   return {
     recall: async (lookup) =>
       database.read(() => ({
-        group: database.get<KnownPage['group']>(GROUP, lookup),
-        page: lookup.idempotencyKey === undefined ? null : database.get<KnownPage['page']>(BY_KEY, lookup),
+        group: database.get<KnownForNewPage['group']>(GROUP, lookup),
+        page:
+          lookup.idempotencyKey === undefined ? null : database.get<KnownForNewPage['page']>(BY_KEY, lookup),
         slugOwnerId: lookup.slug === undefined ? null : slugOwnerId(lookup),
       })),
 

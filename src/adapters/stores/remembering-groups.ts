@@ -1,5 +1,5 @@
 import type { PageGroupKey } from '../../core/ports/page-groups.ts'
-import type { KnownPage, PagesToCreate } from '../../core/ports/pages.ts'
+import type { KnownForNewPage, PagesToCreate } from '../../core/ports/pages.ts'
 
 /** Beyond this all are forgotten. */
 const GROUPS_MAX = 10_000
@@ -10,7 +10,7 @@ const GROUPS_MAX = 10_000
  * it is wrong, it returns `overtaken`, and the next `recall` asks the store.
  */
 export const rememberingGroups = (pages: PagesToCreate): PagesToCreate => {
-  const active = new Map<string, KnownPage>()
+  const active = new Map<string, KnownForNewPage>()
   return {
     record: (page, events) => pages.record(page, events),
     recall: async (lookup) => {

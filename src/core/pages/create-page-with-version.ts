@@ -8,7 +8,7 @@ import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
-import type { KnownPage, NewPageRow, PagesToCreate } from '../ports/pages.ts'
+import type { KnownForNewPage, NewPageRow, PagesToCreate } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import { firstWords, oneLine } from './first-words.ts'
@@ -54,7 +54,7 @@ type CreatedRow = NewPageRow & Requester
 const decide = (
   input: PageToCreate,
   words: string,
-  { group, page: replayedPage, slugOwnerId }: KnownPage,
+  { group, page: replayedPage, slugOwnerId }: KnownForNewPage,
   now: Timestamp,
   newId: NewId,
 ): { readonly answer: PageCreation; readonly change: CreatedRow | null } => {

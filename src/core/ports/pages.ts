@@ -61,7 +61,7 @@ export type NewPageLookup = PageGroupKey & {
   readonly wasOvertaken: boolean
 }
 /** Each is null if it does not exist; a deleted group does not. `slugOwnerId` is the id of the page that has the slug. */
-export type KnownPage = {
+export type KnownForNewPage = {
   readonly group: Pick<StoredPageGroup, keyof PageGroupKey | 'status' | 'title'> | null
   readonly page: StoredCreation | null
   readonly slugOwnerId: string | null
@@ -111,7 +111,7 @@ export type PageChange = PageKey &
   }
 /** What creating a page needs. */
 export type PagesToCreate = {
-  recall(lookup: NewPageLookup): Promise<KnownPage>
+  recall(lookup: NewPageLookup): Promise<KnownForNewPage>
   /**
    * Adds a page with a version in `processing` that waits to be claimed or is, and counts it in its group. Returns
    * `overtaken` if the group is not active, has another title than `groupTitle`, or the idempotency key or the slug is
