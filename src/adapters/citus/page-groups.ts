@@ -1,7 +1,14 @@
-import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
-import type { FoundPageGroup, PageGroups, PageGroupsQuery } from '../../core/ports/page-groups.ts'
+import type { PageGroups, PageGroupsQuery } from '../../core/ports/page-groups.ts'
 import { columns as jsonColumns } from '../postgres/sql.ts'
-import { COLUMNS, PAGE_GROUP_CHANGES, without } from '../stores/rows.ts'
+import {
+  COLUMNS,
+  type FoundPageGroupRow,
+  foundPageGroup,
+  PAGE_GROUP_CHANGES,
+  type PageGroupRow,
+  storedPageGroup,
+  without,
+} from '../stores/rows.ts'
 import type { Together } from '../stores/together.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
@@ -9,7 +16,6 @@ import { columns, type Query, sql } from './sql.ts'
 import { slice } from './walk.ts'
 
 type ListedRow = PageGroupRow & { readonly lookup: number }
-type FoundRow = PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>
 
 const SHOWN = columns('l', without(COLUMNS.page_groups, 'revision', 'idempotency_key', 'request_hash'))
 const GROUP = jsonColumns('l', COLUMNS.page_groups)
@@ -31,21 +37,21 @@ export const citusPageGroups = (query: Query, outbox: Outbox, together: Together
       })
       return (await Promise.all(asked)).flat()
     })
-    return lists.map((list) => list.map(pageGroupOf))
+    return lists.map((list) => list.map(storedPageGroup))
   }),
 
   find: async (lookup) => {
     const { tenantId } = lookup
     const [column, key] =
       'pageGroupId' in lookup ? [ID, lookup.pageGroupId] : [IDEMPOTENCY_KEY, lookup.idempotencyKey]
-    const [row] = await query(tenantId)<FoundRow>`
+    const [row] = await query(tenantId)<FoundPageGroupRow>`
       select ${SHOWN.selected}, l.request_hash, c.pages_count::int, (l.revision + c.changes)::int as revision
       from (select * from page_groups l where l.tenant_id = ${tenantId} and ${column} = ${key} limit 1) l
         cross join lateral (
           select * from page_counts c
           where c.tenant_id = ${tenantId} and c.page_group_id = l.page_group_id limit 1
         ) c`
-    return row ? { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash } : null
+    return row ? foundPageGroup(row) : null
   },
 
   add: (group, events) =>

@@ -1,20 +1,26 @@
 import { asOutcome } from '../../core/engine/outcome.ts'
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
 import type {
   FoundPageGroup,
   PageGroupLookup,
   PageGroups,
   PageGroupsQuery,
 } from '../../core/ports/page-groups.ts'
-import { COLUMNS, PAGE_GROUP_CHANGES, without } from '../stores/rows.ts'
+import {
+  COLUMNS,
+  type FoundPageGroupRow,
+  foundPageGroup,
+  PAGE_GROUP_CHANGES,
+  type PageGroupRow,
+  storedPageGroup,
+  without,
+} from '../stores/rows.ts'
 import type { Together } from '../stores/together.ts'
 import { numberedSlices, rowsOfEach } from './numbered.ts'
 import type { Events, Outbox } from './outbox.ts'
 import { columns, type Query } from './sql.ts'
 
 type ListedRow = PageGroupRow & { readonly number: number }
-type FoundRow = PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>
 
 const LISTED = columns('lookup', 'number int, tenant_id, status, before_id, rows_max int')
 const SHOWN = columns('l', without(COLUMNS.page_groups, 'revision', 'idempotency_key', 'request_hash'))
@@ -67,7 +73,7 @@ export const postgresPageGroups = (
           where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
         ) l
       order by lookup.number, l.page_group_id desc`
-    return rowsOfEach(lookups, rows).map((list) => list.map(pageGroupOf))
+    return rowsOfEach(lookups, rows).map((list) => list.map(storedPageGroup))
   }),
 
   /** A group may have 4 MiB: few are read at a time. */
@@ -119,7 +125,7 @@ const findPageGroup = async (query: Query, lookup: PageGroupLookup): Promise<Fou
   const { tenantId } = lookup
   const pageGroupId = 'pageGroupId' in lookup ? lookup.pageGroupId : null
   const idempotencyKey = 'idempotencyKey' in lookup ? lookup.idempotencyKey : null
-  const [row] = await query(tenantId)<FoundRow>`
+  const [row] = await query(tenantId)<FoundPageGroupRow>`
     select ${SHOWN.selected}, l.request_hash, c.pages_count::int, (l.revision + c.changes)::int as revision
     from (
       (select * from page_groups l where l.tenant_id = ${tenantId} and l.page_group_id = ${pageGroupId} limit 1)
@@ -130,5 +136,5 @@ const findPageGroup = async (query: Query, lookup: PageGroupLookup): Promise<Fou
         select * from page_counts c
         where c.tenant_id = ${tenantId} and c.page_group_id = l.page_group_id limit 1
       ) c`
-  return row ? { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash } : null
+  return row ? foundPageGroup(row) : null
 }

@@ -1,6 +1,12 @@
-import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
-import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
-import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'
+import type { PageGroups } from '../../core/ports/page-groups.ts'
+import {
+  COLUMNS,
+  type FoundPageGroupRow,
+  foundPageGroup,
+  PAGE_GROUP_CHANGES,
+  type PageGroupRow,
+  storedPageGroup,
+} from '../stores/rows.ts'
 import type { Database } from './open.ts'
 import type { Outbox } from './outbox.ts'
 import { BEFORE_ID, insertInto, valuesFor } from './statements.ts'
@@ -29,13 +35,13 @@ const CHANGE = `
 export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups => ({
   list: async (lookup) => {
     const list = lookup.status === null ? LIST_OPEN : LIST_BY_STATUS
-    return database.slice<PageGroupRow>(list, lookup).map(pageGroupOf)
+    return database.slice<PageGroupRow>(list, lookup).map(storedPageGroup)
   },
 
   find: async (lookup) => {
     const by = 'pageGroupId' in lookup ? BY_ID : BY_KEY
-    const row = database.get<PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>>(by, lookup)
-    return row && { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash }
+    const row = database.get<FoundPageGroupRow>(by, lookup)
+    return row && foundPageGroup(row)
   },
 
   add: (group, events) =>

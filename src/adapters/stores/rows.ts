@@ -2,6 +2,7 @@ import type { StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { StoredErasure } from '../../core/ports/erasures.ts'
 import type { NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { StoredHook } from '../../core/ports/hooks.ts'
+import type { FoundPageGroup, StoredPageGroup } from '../../core/ports/page-groups.ts'
 import type { StoredLog } from '../../core/ports/prospect-logs.ts'
 import type { FoundProspect } from '../../core/ports/prospects.ts'
 import { type Columns, columnsOf } from './columns.ts'
@@ -126,6 +127,34 @@ export const PAGE_GROUP_CHANGES = without(
   'request_hash',
   'created_at',
 )
+
+type JsonField = 'actions' | 'footerLinks' | 'scripts'
+/** The JSON of a page group is read as text. */
+export type PageGroupRow = Omit<StoredPageGroup, JsonField> & Readonly<Record<JsonField, string>>
+/** A page group: field by field, in this order. */
+export const storedPageGroup = (row: PageGroupRow): StoredPageGroup => ({
+  pageGroupId: row.pageGroupId,
+  tenantId: row.tenantId,
+  brandId: row.brandId,
+  name: row.name,
+  title: row.title,
+  pageContext: row.pageContext,
+  status: row.status,
+  pagesCount: row.pagesCount,
+  actions: { rawJson: row.actions },
+  footerLinks: { rawJson: row.footerLinks },
+  scripts: { rawJson: row.scripts },
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  deletedAt: row.deletedAt,
+  headerActionId: row.headerActionId,
+})
+export type FoundPageGroupRow = PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>
+export const foundPageGroup = (row: FoundPageGroupRow): FoundPageGroup => ({
+  ...storedPageGroup(row),
+  revision: row.revision,
+  requestHash: row.requestHash,
+})
 
 /** Columns of an erasure that callers see. */
 export const ERASURE_SHOWN = without(COLUMNS.erasures, 'position', 'attempts', 'claimable_at')

@@ -1,5 +1,4 @@
 import type { ForReaders } from '../../shapes/input.ts'
-import type { RawJson } from '../../shapes/json.ts'
 import type { PageGroup } from '../../shapes/page-group.ts'
 import { pageGroupNotFound } from '../engine/failures.ts'
 import type { Revised } from '../engine/result.ts'
@@ -30,14 +29,8 @@ export const existingPageGroup = async (
   return found === null || (found.status === 'deleted' && !seesDeleted) ? pageGroupNotFound() : found
 }
 
-type JsonField = 'actions' | 'footerLinks' | 'scripts'
-/** A page group as a store reads it: its JSON may still be a plain text. */
-export type PageGroupRow = Readonly<
-  Omit<PageGroup, JsonField | 'pagesCount'> & Record<JsonField, RawJson | string> & { pagesCount: number }
->
-
 /** Field by field, so that no other field is shown; a copy by `...` takes three times as long. */
-export const pageGroupOf = (group: PageGroupRow): StoredPageGroup => ({
+export const pageGroupOf = (group: StoredPageGroup): StoredPageGroup => ({
   pageGroupId: group.pageGroupId,
   tenantId: group.tenantId,
   brandId: group.brandId,
@@ -46,18 +39,17 @@ export const pageGroupOf = (group: PageGroupRow): StoredPageGroup => ({
   pageContext: group.pageContext,
   status: group.status,
   pagesCount: group.pagesCount,
-  actions: jsonOf(group.actions),
-  footerLinks: jsonOf(group.footerLinks),
-  scripts: jsonOf(group.scripts),
+  actions: group.actions,
+  footerLinks: group.footerLinks,
+  scripts: group.scripts,
   createdAt: group.createdAt,
   updatedAt: group.updatedAt,
   deletedAt: group.deletedAt,
   headerActionId: group.headerActionId,
 })
 /** What readers see of a group. The count would show how many pages are not published. */
-export const readersGroupOf = (group: PageGroupRow): PageGroup => ({
+export const readersGroupOf = (group: StoredPageGroup): PageGroup => ({
   ...pageGroupOf(group),
   pageContext: null,
   pagesCount: null,
 })
-const jsonOf = (kept: RawJson | string): RawJson => (typeof kept === 'string' ? { rawJson: kept } : kept)
