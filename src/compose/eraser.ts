@@ -6,7 +6,7 @@ import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { deleteExpired } from '../core/erasures/delete-expired.ts'
 import { eraseProspects } from '../core/erasures/erase-prospects.ts'
-import { notingFailedRewrites } from '../core/erasures/noting-failed-rewrites.ts'
+import { notingFailedPurges } from '../core/erasures/noting-failed-purges.ts'
 import { sweepLateLogs } from '../core/erasures/sweep-late-logs.ts'
 import { asWhole, type Store } from '../core/ports/store.ts'
 import type { Clock, NewId, Served } from '../core/ports/world.ts'
@@ -64,8 +64,8 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const { clock = Date.now, newId = createNewId(), retentionDays = null, onPause = warn } = options
   const store = asWhole(options.store)
   const { eventDaysKept = DEFAULTS.eventDaysKept } = options
-  const { erasures, isFailing } = notingFailedRewrites(store.erasures)
-  const rewriting = { store: { ...store, erasures }, clock }
+  const { erasures, isFailing } = notingFailedPurges(store.erasures)
+  const purging = { store: { ...store, erasures }, clock }
   return [
     {
       needs: ['erasures', 'moments'],
@@ -74,7 +74,7 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
       pollMs: POLL_MS,
       restMs: REST_MS,
       isFailing,
-      createStep: () => eraseProspects(rewriting),
+      createStep: () => eraseProspects(purging),
     },
     {
       needs: ['merges', 'moments'],
@@ -90,7 +90,7 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
       pollMs: POLL_MS,
       restMs: REST_MS,
       isFailing,
-      createStep: (onError) => removeTenants({ ...rewriting, onError }),
+      createStep: (onError) => removeTenants({ ...purging, onError }),
     },
     {
       needs: ['erasures', 'events', 'tenants'],

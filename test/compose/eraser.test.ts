@@ -96,7 +96,7 @@ t.test('no step means that erasing works again until a rewrite that failed has s
   let steps = 0
   Object.assign(store.erasures, {
     claim: (want: Parameters<typeof claim>[0]) => claim(want).finally(() => events.emit('step')),
-    rewrite: async () => {
+    purgeDeleted: async () => {
       if (isBroken) throw new Error('disk I/O error')
       return true
     },

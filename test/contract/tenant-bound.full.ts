@@ -54,7 +54,7 @@ overStores(
         await sql`update page_versions set claimable_at = created_at`
         await sql`update erasures set claimable_at = requested_at`
         const sent = await sentBy(tested, () => verb.ask(store, things.tenant, things))
-        t.ok(sent.length > 0 || verb.name === 'erasures.rewrite')
+        t.ok(sent.length > 0 || verb.name === 'erasures.purgeDeleted')
         // Other processes are notified a while after a test; what is copied next is asked of the coordinator.
         for (const one of sent.filter(({ text }) => !/pg_notify|not is_copied/.test(text))) {
           const [tenantId] = one.parameters.flatMap((value) => TENANT.exec(String(value))?.[1] ?? [])

@@ -36,16 +36,16 @@ export const pastMoments = ({ moments }: Store): Store['moments'] => ({
 export const heldRewrites = ({ erasures }: Store) => {
   let isAllowed = false
   let isWanted = false
-  const rewrite: Store['erasures']['rewrite'] = async (now) => {
+  const purgeDeleted: Store['erasures']['purgeDeleted'] = async (now) => {
     if (!isAllowed) {
       isWanted = true
       return false
     }
     isAllowed = false
-    return erasures.rewrite(now)
+    return erasures.purgeDeleted(now)
   }
   return {
-    erasures: { ...erasures, rewrite },
+    erasures: { ...erasures, purgeDeleted },
     isWanted: () => isWanted,
     allowOne: () => {
       isAllowed = true

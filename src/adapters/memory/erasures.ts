@@ -156,7 +156,7 @@ export const memoryErasures = (
       }
     },
 
-    rewrite: async () => true,
+    purgeDeleted: async () => true,
 
     extend: async (lookup, until) => {
       for (const identifier of blockedBy(lookup))

@@ -279,7 +279,7 @@ export const postgresErasures = (
   },
 
   // Vacuum removes deleted rows.
-  rewrite: async () => true,
+  purgeDeleted: async () => true,
 
   extend: async ({ tenantId, erasureId }, until) => {
     await query(tenantId)`

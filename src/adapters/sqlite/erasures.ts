@@ -214,7 +214,7 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
       for (const step of steps) database.run(SETTLE, step)
     }),
 
-  rewrite: (now) => rewriteFile(database, Date.parse(now)),
+  purgeDeleted: (now) => rewriteFile(database, Date.parse(now)),
 
   extend: async (lookup, until) =>
     void (await database.write(() => database.run(EXTEND, { ...lookup, until }))),

@@ -1,10 +1,11 @@
 import { claimFairly } from '../engine/claim-fairly.ts'
 import { throwFirst } from '../engine/outcome.ts'
-import { isoTime, MINUTE_MS } from '../engine/times.ts'
+import { isoTime } from '../engine/times.ts'
 import { type ClaimedErasure, ERASURE_PASSES, type ErasureStep } from '../ports/erasures.ts'
 import type { Needs, Store } from '../ports/store.ts'
 import { identifiersOf, identifiersToLookUp } from '../prospects/identifiers.ts'
 import type { MayNoteConflicts } from '../prospects/note-conflicts.ts'
+import { REWRITE_MS_MAX, rewriteStore } from './rewrite-store.ts'
 
 /** Erasures in progress at a time. Erasures of one tenant share a walk over its logs. */
 const CLAIM_MAX = 200
@@ -14,8 +15,6 @@ const SETTLE_REST_MS = 500
 /** One step deletes or reads at most this many logs of a tenant: some milliseconds. */
 const DELETE_MAX = 500
 const LOOK_MAX = 2_000
-/** While a process rewrites the store for some erasures, no other process claims them. */
-const REWRITE_MS_MAX = 10 * 60_000
 /** The position before all logs. Both passes begin there: an id says only when the clock of some process made it. */
 const BEFORE_LOGS = 'p'
 
@@ -26,8 +25,8 @@ type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'> & MayNoteConflicts & Ma
 /**
  * Completes erasures: the logs of the prospect are deleted, and the logs of other prospects that carry an identifier
  * that is blocked lose email, external id and name. A write that began before the erasure may still add logs, so a
- * second pass follows once all such writes have ended. Then the store removes the data that deleted rows leave on disk;
- * only then the erasure is completed.
+ * second pass follows once all such writes have ended. Then the store removes the data that deleted rows leave on disk
+ * (`rewriteStore`); only then the erasure is completed.
  *
  * Each call claims some erasures, takes each tenant's one step further, and returns whether there may be more. All
  * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
@@ -145,17 +144,8 @@ export const eraseProspects = ({ store, clock }: Deps) => {
       completed,
     )
     const waiting = stop.aborted ? [] : inPass(ERASURE_PASSES.waitsForRewrite)
-    if (waiting.length > 0) {
-      const nowMs = clock()
-      await eachTenant(waiting, settleWith({ claimableAt: isoTime(nowMs + REWRITE_MS_MAX) }))
-      const isRewritten = await erasures.rewrite(isoTime(nowMs))
-      // At the same full minutes, so that one rewrite serves all.
-      const nextMinute = isoTime((Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS)
-      await eachTenant(
-        waiting,
-        settleWith(isRewritten ? { pass: ERASURE_PASSES.rewritten } : { claimableAt: nextMinute }),
-      )
-    }
+    if (waiting.length > 0)
+      await rewriteStore({ store, clock }, (changes) => eachTenant(waiting, settleWith(changes)))
     // Failed erasures are claimed again after their lease.
     throwFirst(failures)
     return claimed.length > 0

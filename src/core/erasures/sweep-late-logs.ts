@@ -53,7 +53,7 @@ export const sweepLateLogs = ({ store: { erasures, merges, tenants }, clock, onE
       beforeId = recent.length <= LIST_MAX ? '' : (recent.at(-1)?.erasureId ?? '')
       yield
     }
-    if (hasDeleted) await erasures.rewrite(isoTime(clock()))
+    if (hasDeleted) await erasures.purgeDeleted(isoTime(clock()))
   }
 
   /** Moves first, because moved logs may belong to a prospect that was erased since. */

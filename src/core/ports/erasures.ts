@@ -6,7 +6,7 @@ import type { StoredLog } from './prospect-logs.ts'
 import type { ClaimQuery } from './versions.ts'
 import type { Backlog, Moment, Recorded, RowsQuery, Served, Timestamp } from './world.ts'
 
-/** Where an erasure stands: two passes search logs, then it waits for `rewrite`, and then for its completion. */
+/** Where an erasure stands: two passes search logs, then it waits for `purgeDeleted`, and then for its completion. */
 export const ERASURE_PASSES = { first: 1, second: 2, waitsForRewrite: 3, rewritten: 4 } as const
 type ErasurePass = (typeof ERASURE_PASSES)[keyof typeof ERASURE_PASSES]
 
@@ -81,9 +81,9 @@ export type Erasures = {
   settle(tenantId: string, steps: readonly ErasureStep[], foreign?: readonly string[]): Promise<void>
   /**
    * Removes the data that deleted rows left on disk; all erasures that waited for this are then `rewritten`. Returns true
-   * at once if a store need not do so, and false if it is too early.
+   * at once if deleted rows leave nothing, and false if it is too early.
    */
-  rewrite(now: Timestamp): Promise<boolean>
+  purgeDeleted(now: Timestamp): Promise<boolean>
   /** Extends the blocks of an erasure at least to this time. */
   extend(query: Pick<StoredErasure, 'tenantId' | 'erasureId'>, until: Timestamp): Promise<void>
   /** Ends them now: `expire` deletes them. */

@@ -44,7 +44,7 @@ export const removeTenants = ({ store: { tenants, erasures, moments }, clock, on
       if (isMore === false) emptied.push(tenantId)
     }
     // The data that their rows leave on disk is removed once for all of them. If that is not possible now, they wait.
-    if (emptied.length > 0 && (await erasures.rewrite(isoTime(clock()))))
+    if (emptied.length > 0 && (await erasures.purgeDeleted(isoTime(clock()))))
       for (const tenantId of emptied) await tenants.remove(tenantId)
     return isMoreLeft
   }

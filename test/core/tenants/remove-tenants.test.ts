@@ -41,7 +41,7 @@ t.test(
 t.test('a tenant stays until the store has removed what its rows leave on disk', async (t) => {
   const it = await scene()
   let isTime = false
-  const erasures = { ...it.store.erasures, rewrite: async () => isTime }
+  const erasures = { ...it.store.erasures, purgeDeleted: async () => isTime }
   const remove = removeTenants({ store: { ...it.store, erasures }, clock: it.clock, onError })
   await deleteTenant(it)(it.tenantId)
   t.equal(await remove(GO_ON), false)

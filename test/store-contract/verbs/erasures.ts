@@ -55,9 +55,9 @@ export const erasures = {
     },
     toStrangers: undefined,
   },
-  rewrite: {
+  purgeDeleted: {
     serves: 'publisher',
-    ask: ({ erasures }) => erasures.rewrite(at(0)),
+    ask: ({ erasures }) => erasures.purgeDeleted(at(0)),
     noTenant: 'it concerns what the rows of all tenants left on disk',
   },
   extend: {
