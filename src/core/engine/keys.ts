@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { RawJson } from '../../shapes/json.ts'
+import type { Secrets } from '../ports/secrets.ts'
 import { type FailureFacts, refuse } from './failures.ts'
 
 /** One map key for several texts. Separated by NUL, which no stored text contains. */
@@ -33,3 +34,12 @@ export const requireSame = (
   if (first.requestHash !== null && first.requestHash !== requestHash)
     refuse('idempotency_key_reused', REUSED, facts)
 }
+
+/** `requireSame` for a hash that is stored sealed. One that was sealed with a lost key is not compared. */
+export const requireSameSealed = (
+  first: { readonly requestHash: string | null },
+  requestHash: string | null,
+  secrets: Pick<Secrets, 'open'>,
+  facts: FailureFacts,
+): void =>
+  requireSame({ requestHash: first.requestHash && secrets.open(first.requestHash) }, requestHash, facts)

@@ -1,9 +1,9 @@
 import { canonical } from '../../json/canonical-json.ts'
 import type { Hook, NewHook } from '../../shapes/hook.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
-import { refuse } from '../engine/failures.ts'
-import { requestHashOf, requireSame } from '../engine/keys.ts'
+import { requestHashOf, requireSameSealed } from '../engine/keys.ts'
 import type { Replayable } from '../engine/result.ts'
+import { freeSlot } from '../engine/slots.ts'
 import { isoTime } from '../engine/times.ts'
 import type { StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
@@ -13,7 +13,7 @@ import { issueSecret } from './hook-secret.ts'
 import type { HookTools } from './hook-tools.ts'
 
 /** How many hooks a tenant may have. */
-const SLOTS = Array.from({ length: 100 }, (_, i) => i + 1)
+const HOOKS_MAX = 100
 
 type Deps = Needs<'hooks'> & { readonly hooks: HookTools }
 type HookCreation = Pick<NewHook, 'source' | 'description' | 'verify'> &
@@ -61,12 +61,10 @@ export const createHook =
       }),
       decide: ({ taken, first }) => {
         if (first !== null) {
-          // A hash that was sealed with a lost key is not compared.
-          const firstHash = first.requestHash && hooks.secrets.open(first.requestHash)
-          requireSame({ requestHash: firstHash }, requestHash, { hookId: first.hookId })
+          requireSameSealed(first, requestHash, hooks.secrets, { hookId: first.hookId })
           return { answer: { created: first, replayed: true }, change: null }
         }
-        const slot = freeSlot(taken)
+        const slot = freeSlot(taken, HOOKS_MAX, 'hooks')
         const created: StoredHook = { ...hook, hookId: newId('hook'), slot }
         return { answer: { created, replayed: false }, change: created }
       },
@@ -79,10 +77,4 @@ export const createHook =
 const hashOf = ({ source, description, ...rules }: Omit<HookCreation, 'tenantId'>): string => {
   const { secret }: NewHook['verify'] = rules.verify
   return requestHashOf({ source, description, secret }, canonical(rulesText(rules)))
-}
-
-/** Refuses `limit_reached`. */
-const freeSlot = (taken: readonly number[]): number => {
-  const slot = SLOTS.find((slot) => !taken.includes(slot))
-  return slot ?? refuse('limit_reached', `A tenant has at most ${SLOTS.length} hooks.`)
 }

@@ -1,9 +1,9 @@
 import { canonical } from '../../json/canonical-json.ts'
 import type { CreatedWebhookEndpoint, NewWebhookEndpoint } from '../../shapes/webhook.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
-import { refuse } from '../engine/failures.ts'
-import { type Named, requestHashOf, requireSame } from '../engine/keys.ts'
+import { type Named, requestHashOf, requireSameSealed } from '../engine/keys.ts'
 import type { Replayable } from '../engine/result.ts'
+import { freeSlot } from '../engine/slots.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import type { StoredEndpoint } from '../ports/webhooks.ts'
@@ -14,7 +14,7 @@ import { templateText } from './webhook-template.ts'
 import type { WebhookTools } from './webhook-tools.ts'
 
 /** How many endpoints a tenant may have. */
-const SLOTS = Array.from({ length: 20 }, (_, i) => i + 1)
+const ENDPOINTS_MAX = 20
 
 type Deps = Needs<'webhooks'> & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'checkUrl'> }
 type EndpointCreation = NewWebhookEndpoint & {
@@ -73,12 +73,11 @@ export const createWebhookEndpoint =
         )
         if (first !== undefined) {
           const { webhookEndpointId } = first
-          // A hash that was sealed with a lost key is not compared.
-          const firstHash = first.requestHash && webhooks.secrets.open(first.requestHash)
-          requireSame({ requestHash: firstHash }, requestHash, { webhookEndpointId })
+          requireSameSealed(first, requestHash, webhooks.secrets, { webhookEndpointId })
           return { answer: { created: first, replayed: true }, change: null }
         }
-        const slot = freeSlot(others)
+        const taken = others.map(({ slot }) => slot)
+        const slot = freeSlot(taken, ENDPOINTS_MAX, 'webhook endpoints')
         const created: StoredEndpoint = { ...endpoint, webhookEndpointId: newId('webhookendpoint'), slot }
         return { answer: { created, replayed: false }, change: created }
       },
@@ -102,11 +101,4 @@ const hashOf = (creation: NewWebhookEndpoint, template: string | null): string =
     description,
   }
   return requestHashOf(same, template === null ? undefined : canonical({ rawJson: template }))
-}
-
-/** Refuses `limit_reached`. */
-const freeSlot = (others: readonly StoredEndpoint[]): number => {
-  const taken = new Set(others.map(({ slot }) => slot))
-  const slot = SLOTS.find((slot) => !taken.has(slot))
-  return slot ?? refuse('limit_reached', `A tenant has at most ${SLOTS.length} webhook endpoints.`)
 }
