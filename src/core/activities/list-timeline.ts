@@ -1,6 +1,7 @@
 import type { ProspectLog, TimelineQuery } from '../../shapes/prospect-log.ts'
 import { prospectErased, prospectNotFound } from '../engine/failures.ts'
 import { cursorAt, sliceOf } from '../engine/slices.ts'
+import { positionAt, positionIn } from '../engine/time-positions.ts'
 import { isoTime } from '../engine/times.ts'
 import type { FoundTimeline, TimelinePosition, TimelineRowsQuery } from '../ports/prospect-logs.ts'
 import type { ProspectKey } from '../ports/prospects.ts'
@@ -34,21 +35,17 @@ const nameOf = (listing: TimelineListing) => `prospects/${listing.prospectId}?${
 export const cursorAfter = (listing: TimelineListing, { occurredAt, prospectLogId }: ProspectLog): string =>
   cursorAt(nameOf(listing), positionAt(occurredAt, prospectLogId))
 
-/** A number of milliseconds, so that even a forged cursor contains a time. */
-const positionAt = (time: string, prospectLogId: string) => `${Date.parse(time)} ${prospectLogId}`
-
-/** The position in a cursor. */
-const positionIn = (text: string): TimelinePosition => {
-  const [ms, prospectLogId = ''] = text.split(' ')
-  return { occurredAt: isoTime(Number(ms)), prospectLogId }
-}
-
 const queryOf = (listing: TimelineListing & RowsQuery): TimelineRowsQuery => {
   const { tenantId, prospectId, limit, source = null, type = null, since = null, until, beforeId } = listing
-  const cursor = beforeId === null ? null : positionIn(beforeId)
+  const cursor = beforeId === null ? null : timelinePosition(beforeId)
   const untilComesFirst = until !== undefined && (cursor === null || until <= cursor.occurredAt)
   const before = untilComesFirst ? lastBefore(until) : cursor
   return { tenantId, prospectId, limit, source, type, since, before }
+}
+
+const timelinePosition = (text: string): TimelinePosition => {
+  const [occurredAt, prospectLogId = ''] = positionIn(text)
+  return { occurredAt, prospectLogId }
 }
 
 /** The last position before a time: a millisecond earlier, so that a store does not read the step that begins then. */

@@ -1,6 +1,6 @@
 import type { PublishedPage, PublishedPagesQuery } from '../../shapes/page.ts'
 import { sliceOf } from '../engine/slices.ts'
-import { isoTime } from '../engine/times.ts'
+import { positionAt, positionIn } from '../engine/time-positions.ts'
 import type { PublishedPageRow, PublishedPosition } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import { effectiveName } from './get-page.ts'
@@ -20,18 +20,17 @@ export const listPublishedPages = ({ store }: Pick<Needs<'pages'>, 'store'>) =>
         tenantId,
         limit,
         publishedAfter,
-        before: beforeId === null ? null : positionIn(beforeId),
+        before: beforeId === null ? null : publishedPosition(beforeId),
       }),
     position: /^\d{1,14} page_[a-z0-9]{26}$/,
-    positionOf: ({ publishedAt, pageId }) => `${Date.parse(publishedAt)} ${pageId}`,
+    positionOf: ({ publishedAt, pageId }) => positionAt(publishedAt, pageId),
     isShown: ({ groupStatus }) => groupStatus === 'active',
     itemOf: publishedPageOf,
   })
 
-/** The cursor contains a number of milliseconds, so that even a forged one contains a time. */
-const positionIn = (text: string): PublishedPosition => {
-  const [ms, pageId = ''] = text.split(' ')
-  return { publishedAt: isoTime(Number(ms)), pageId }
+const publishedPosition = (text: string): PublishedPosition => {
+  const [publishedAt, pageId = ''] = positionIn(text)
+  return { publishedAt, pageId }
 }
 
 const publishedPageOf = (page: PublishedPageRow): PublishedPage => ({

@@ -1,7 +1,7 @@
 import type { ProspectConflict } from '../../shapes/prospect.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import { sliceOf } from '../engine/slices.ts'
-import { isoTime } from '../engine/times.ts'
+import { positionAt, positionIn } from '../engine/time-positions.ts'
 import type { ConflictPosition, FoundConflict } from '../ports/prospect-conflicts.ts'
 import type { Needs } from '../ports/store.ts'
 
@@ -16,7 +16,7 @@ export const listProspectConflicts = ({ store }: Pick<Needs<'prospectConflicts'>
   sliceOf({
     nameOf: (_: ProspectConflictListing) => 'prospect_conflicts',
     find: async ({ tenantId, limit, beforeId }) => {
-      const before = beforeId === null ? null : positionIn(beforeId)
+      const before = beforeId === null ? null : conflictPosition(beforeId)
       const found = await store.prospectConflicts.list({ tenantId, before, max: limit + 1 })
       const last = found.at(-1)
       const resume = last !== undefined && found.length > limit ? positionOf(last) : null
@@ -27,13 +27,12 @@ export const listProspectConflicts = ({ store }: Pick<Needs<'prospectConflicts'>
     itemOf: conflictOf,
   })
 
-/** A number of milliseconds, so that even a forged cursor contains a time. */
 const positionOf = ({ at, prospectId, otherId }: ConflictPosition): string =>
-  `${Date.parse(at)} ${prospectId} ${otherId}`
+  positionAt(at, prospectId, otherId)
 
-const positionIn = (text: string): ConflictPosition => {
-  const [ms, prospectId = '', otherId = ''] = text.split(' ')
-  return { at: isoTime(Number(ms)), prospectId, otherId }
+const conflictPosition = (text: string): ConflictPosition => {
+  const [at, prospectId = '', otherId = ''] = positionIn(text)
+  return { at, prospectId, otherId }
 }
 
 const conflictOf = ({ prospectId, otherId, field, at }: FoundConflict): ProspectConflict => ({
