@@ -242,7 +242,7 @@ const savePages = async (
         from page
           cross join counts
       ),
-      -- The name of a numbered page ends with its number.
+      -- A name that was made of the title of the group ends with the number of the page: numberedName of core/pages.
       named as (
         select page.*, case when page.group_title is not null then ltrim(page.computed_name || ' ' || page.page_number)
           else page.computed_name end as whole_name

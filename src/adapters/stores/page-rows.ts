@@ -1,3 +1,4 @@
+import { numberedName } from '../../core/pages/first-words.ts'
 import { shownStatus } from '../../core/pages/version-states.ts'
 import type {
   ListedPage,
@@ -30,7 +31,7 @@ export const newPageRow = <PageNumber extends number | null>(
 
 /** The computed name of a new page that has this number in its group. */
 export const nameWithNumber = ({ computedName, groupTitle }: NewPageRow, pageNumber: number): string =>
-  groupTitle !== null ? `${computedName} ${pageNumber}`.trim() : computedName
+  groupTitle === null ? computedName : numberedName(computedName, pageNumber)
 
 /** Columns of a new version; the others are set when it is done. */
 export const NEW_VERSION_COLUMNS = without(

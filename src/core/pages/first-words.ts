@@ -14,7 +14,10 @@ export const firstWords = (context: string | null): string => {
 }
 /** The built-in name of a page without words: the title of its group and its number there, if known. */
 export const nameInGroup = (groupTitle: string, number: number | null): string =>
-  `${oneLine(groupTitle)} ${number ?? ''}`.trim() || 'Page'
+  numberedName(oneLine(groupTitle), number) || 'Page'
+/** A name that was made of the title of a group, with the number of the page there. PostgreSQL writes it in SQL. */
+export const numberedName = (title: string, number: number | null): string =>
+  `${title} ${number ?? ''}`.trim()
 
 /** One line of at most 120 characters, without control characters, surrounding quotes or blanks at either end. */
 export const oneLine = (text: string): string => {

@@ -42,8 +42,8 @@ export type NewVersionRow = Omit<
 export type NewPageRow = StoredPage &
   NewVersionRow & {
     /**
-     * The title of the group, if its computed name was made of that: then it ends with the number of the page, after a
-     * blank. Else null.
+     * The title of the group that the computed name was made of; null if it was made of something else. The group must
+     * still have that title, and the store adds the number of the page to the name, as `numberedName` does.
      */
     readonly groupTitle: string | null
     readonly claimedUntil?: Timestamp | undefined
