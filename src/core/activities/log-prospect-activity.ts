@@ -260,5 +260,12 @@ export const wouldRepeatAnother =
 const eventsOf = ({ log, prospect, unchangedSince }: LogChange, newId: Deps['newId']) => {
   const isFilled = unchangedSince !== null && prospect.updatedAt !== unchangedSince
   if (!isFilled) return []
-  return [newEvent(newId, 'prospect.updated', log, { prospectId: prospect.prospectId }, log.createdAt)]
+  return [
+    newEvent(newId, {
+      type: 'prospect.updated',
+      sender: log,
+      ids: { prospectId: prospect.prospectId },
+      createdAt: log.createdAt,
+    }),
+  ]
 }

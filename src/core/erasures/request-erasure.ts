@@ -48,14 +48,19 @@ export const requestErasure =
 
     const erasureId = await decideAndSave({
       recall: () => recall(store, target),
-      decide: (known) => decide(target, known, now, until, newId),
+      decide: (known) => decide(target, known, { now, until, newId }),
       record: async (change) => {
         if ('running' in change) {
           await store.erasures.extend(change.running, until)
           return 'recorded'
         }
         const events = change.prospects.map(({ prospectId }) =>
-          newEvent(newId, 'prospect.erased', { tenantId, apiKeyId }, { prospectId }, now),
+          newEvent(newId, {
+            type: 'prospect.erased',
+            sender: { tenantId, apiKeyId },
+            ids: { prospectId },
+            createdAt: now,
+          }),
         )
         return store.erasures.record(change, events)
       },
@@ -105,9 +110,7 @@ type Change = ErasureChanges | { readonly running: StoredErasure }
 const decide = (
   target: ActivityLookup,
   { people, erasedId, running, formerOwners }: Known,
-  now: Timestamp,
-  until: Timestamp,
-  newId: NewId,
+  { now, until, newId }: { readonly now: Timestamp; readonly until: Timestamp; readonly newId: NewId },
 ): { readonly answer: string; readonly change: Change } => {
   const { tenantId, identifiers } = target
   const [person, ...merged] = people

@@ -18,15 +18,17 @@ const eventWith = (
   return { tenantId, eventId, type, ids, apiKeyId, createdAt }
 }
 
-/** An event to save with its change. Its id is greater than `afterEventId`, if that is given. */
-export const newEvent = (
-  newId: NewId,
-  type: EventType,
-  sender: Sender,
-  ids: EventIds,
-  createdAt: Timestamp,
-  afterEventId?: string,
-) => eventWith(newId('event', afterEventId || undefined), type, sender, ids, createdAt)
+type EventToSave = {
+  readonly type: EventType
+  readonly sender: Sender
+  readonly ids: EventIds
+  readonly createdAt: Timestamp
+  /** The id of the new event will be greater than this one. */
+  readonly afterEventId?: string
+}
+/** An event to save with its change. */
+export const newEvent = (newId: NewId, { type, sender, ids, createdAt, afterEventId }: EventToSave) =>
+  eventWith(newId('event', afterEventId || undefined), type, sender, ids, createdAt)
 
 /** A one-time event of a resource needs no new id, which costs five times as much. */
 const eventIdOf = (id: string): string => `event${id.slice(id.indexOf('_'))}`

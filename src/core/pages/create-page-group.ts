@@ -43,13 +43,12 @@ export const createPageGroup =
       decide: (known) => decide(creation, known, isoTime(clock()), newId),
       record: (row) => {
         const { pageGroupId, createdAt } = row
-        const event = newEvent(
-          newId,
-          'page_group.created',
-          { tenantId, apiKeyId },
-          { pageGroupId },
+        const event = newEvent(newId, {
+          type: 'page_group.created',
+          sender: { tenantId, apiKeyId },
+          ids: { pageGroupId },
           createdAt,
-        )
+        })
         return store.pageGroups.add(row, [event])
       },
     })

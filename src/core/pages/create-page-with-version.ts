@@ -103,7 +103,7 @@ const requestHashIn = (input: PageToCreate): string | null => {
 
 const eventOf = (row: CreatedRow, newId: NewId) => {
   const { pageGroupId, pageId, createdAt } = row
-  return newEvent(newId, 'page.created', row, { pageGroupId, pageId }, createdAt)
+  return newEvent(newId, { type: 'page.created', sender: row, ids: { pageGroupId, pageId }, createdAt })
 }
 
 /** The fields of a page that the answer shows, new or recalled. */

@@ -22,7 +22,12 @@ export const deletePage =
         return { answer: null, change: { page, now: isoTime(clock()) } }
       },
       record: ({ page, now }) => {
-        const event = newEvent(newId, 'page.deleted', key, { pageGroupId, pageId }, now)
+        const event = newEvent(newId, {
+          type: 'page.deleted',
+          sender: key,
+          ids: { pageGroupId, pageId },
+          createdAt: now,
+        })
         return store.pages.remove(page, [event])
       },
     })

@@ -73,5 +73,8 @@ export const savePage = (
   const { pageGroupId, pageId, publishes, publishedVersionId, schedule, updatedAt } = change
   const versionId = schedule?.versionId ?? (publishes ? publishedVersionId : null)
   const ids = { pageGroupId, pageId, ...(versionId !== null && { versionId }) }
-  return store.pages.change(change, event ? [newEvent(newId, event, sender, ids, updatedAt)] : [])
+  return store.pages.change(
+    change,
+    event ? [newEvent(newId, { type: event, sender, ids, createdAt: updatedAt })] : [],
+  )
 }

@@ -15,7 +15,14 @@ export const settleAttempts = ({ store, clock, newId, onError }: Deps) => {
     const shown = shownStatus(status, publishAt)
     if (shown === 'processing') return []
     const ids = { pageGroupId, pageId, versionId }
-    return [newEvent(newId, `page_version.${shown}`, { tenantId }, ids, isoTime(clock()))]
+    return [
+      newEvent(newId, {
+        type: `page_version.${shown}`,
+        sender: { tenantId },
+        ids,
+        createdAt: isoTime(clock()),
+      }),
+    ]
   }
   const save = (tenantId: string, attempts: readonly EndedAttempt[]): Promise<readonly string[]> =>
     store.versions.settle(tenantId, attempts, attempts.flatMap(eventsOf))

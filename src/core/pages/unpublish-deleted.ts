@@ -38,7 +38,7 @@ export const unpublishDeleted = ({ store, clock, newId, onError, shareLoop }: De
     const now = isoTime(clock())
     let { afterEventId } = deletion
     const eventOf = (type: 'page.unpublished' | 'page_group.deleted', ids: NewEvent['ids']): NewEvent => {
-      const event = newEvent(newId, type, sender, ids, now, afterEventId)
+      const event = newEvent(newId, { type, sender, ids, createdAt: now, afterEventId })
       afterEventId = event.eventId
       return event
     }

@@ -37,7 +37,12 @@ export const updatePageGroup =
       },
       record: ({ before, after }) =>
         store.pageGroups.change(after, before.updatedAt, ifRevision && before.revision, [
-          newEvent(newId, 'page_group.updated', { tenantId, apiKeyId }, { pageGroupId }, after.updatedAt),
+          newEvent(newId, {
+            type: 'page_group.updated',
+            sender: { tenantId, apiKeyId },
+            ids: { pageGroupId },
+            createdAt: after.updatedAt,
+          }),
         ]),
     })
     return getPageGroup({ store, seesDeleted: true })(key)

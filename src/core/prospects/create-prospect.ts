@@ -84,5 +84,10 @@ const decide = (sent: SentIdentifiers, person: Person, known: KnownPerson, now: 
 
 const eventOf = ({ prospect, unchangedSince }: ActivityChange, sender: ProspectCreation, newId: NewId) => {
   const type = unchangedSince === null ? 'prospect.created' : 'prospect.updated'
-  return newEvent(newId, type, sender, { prospectId: prospect.prospectId }, prospect.updatedAt)
+  return newEvent(newId, {
+    type,
+    sender,
+    ids: { prospectId: prospect.prospectId },
+    createdAt: prospect.updatedAt,
+  })
 }

@@ -105,7 +105,14 @@ const FILLED = ['email', 'externalId', 'name', 'attributes'] as const
 const eventsOf = ({ merge, survivor: { before, after } }: MergeChanges, newId: NewId) => {
   const isFilled = FILLED.some((field) => before[field] !== after[field])
   if (!isFilled) return []
-  return [newEvent(newId, 'prospect.updated', merge, { prospectId: merge.intoId }, merge.requestedAt)]
+  return [
+    newEvent(newId, {
+      type: 'prospect.updated',
+      sender: merge,
+      ids: { prospectId: merge.intoId },
+      createdAt: merge.requestedAt,
+    }),
+  ]
 }
 
 /** The survivor's blanks are filled. The merged one keeps what it is shown with; all its identifiers lead to the survivor. */

@@ -43,7 +43,12 @@ export const moveMerged = ({ store: { merges, moments, prospectConflicts }, cloc
       await merges.settle({ ...step, pass: 2, settlesAfter: await moments.now(merge.tenantId) })
     else {
       const ids = { prospectId, intoProspectId }
-      const event = newEvent(newId, 'prospect.merged', { tenantId, apiKeyId }, ids, now)
+      const event = newEvent(newId, {
+        type: 'prospect.merged',
+        sender: { tenantId, apiKeyId },
+        ids,
+        createdAt: now,
+      })
       await merges.settle({ ...step, completedAt: now }, [event])
     }
   }

@@ -63,7 +63,12 @@ export const updateProspect =
       decide: (known) => decide(plan, known, now),
       record: (correction) => {
         const about = { prospectId: correction.before.prospectId }
-        const event = newEvent(newId, 'prospect.updated', { tenantId, apiKeyId }, about, now)
+        const event = newEvent(newId, {
+          type: 'prospect.updated',
+          sender: { tenantId, apiKeyId },
+          ids: about,
+          createdAt: now,
+        })
         return store.prospects.correct(correction, [event])
       },
     })

@@ -147,7 +147,12 @@ export const sendWebhooks = (deps: Deps) => {
   const disable = (endpoint: ClaimedEndpoint, disabledReason: string): Promise<Recorded> => {
     const { tenantId, webhookEndpointId } = endpoint
     const updatedAt = isoTime(clock())
-    const event = newEvent(newId, 'webhook_endpoint.disabled', { tenantId }, { webhookEndpointId }, updatedAt)
+    const event = newEvent(newId, {
+      type: 'webhook_endpoint.disabled',
+      sender: { tenantId },
+      ids: { webhookEndpointId },
+      createdAt: updatedAt,
+    })
     const disabled = { ...endpoint, status: 'disabled', disabledReason, updatedAt } as const
     return webhooks.change(disabled, endpoint.updatedAt, { event })
   }
