@@ -1,7 +1,7 @@
 import { createSecrets } from '../adapters/webhooks/secrets.ts'
 import type { Config } from '../config/config.ts'
-import { resealed, type SealedSecrets } from '../core/engine/sealed-secrets.ts'
 import type { Database, Row } from './read-database.ts'
+import { resealed, type Sealed } from './reseal.ts'
 
 /** Maximum number of findings shown of each kind. */
 export const FINDINGS_MAX = 50
@@ -43,7 +43,7 @@ export const examineSecrets = async (
   const lost: Row[] = []
   for (const place of PLACES) {
     for await (const { tenantId = '', tenant = '', id = '', ...sealed } of secretsIn(read, place)) {
-      const { counts } = resealed(sealed as unknown as SealedSecrets, nowMs, reseal)
+      const { counts } = resealed(sealed as unknown as Sealed, nowMs, reseal)
       sum.rewritten += counts.rewritten
       sum.alreadyNew += counts.alreadyNew
       sum.undecipherable += counts.undecipherable

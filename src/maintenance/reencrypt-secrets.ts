@@ -1,7 +1,6 @@
 import { createSecrets } from '../adapters/webhooks/secrets.ts'
 import type { Config } from '../config/config.ts'
 import { decideAndSave } from '../core/engine/decide-and-save.ts'
-import { resealed } from '../core/engine/sealed-secrets.ts'
 import { isoTime, laterThan } from '../core/engine/times.ts'
 import type { StoredHook } from '../core/ports/hooks.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
@@ -10,6 +9,7 @@ import type { StoredEndpoint } from '../core/ports/webhooks.ts'
 import { examineSecrets } from './examine-secrets.ts'
 import { commandOf } from './findings.ts'
 import { readDatabase } from './read-database.ts'
+import { resealed } from './reseal.ts'
 
 type Deps = Omit<Needs<'webhooks' | 'hooks'>, 'newId'>
 /**

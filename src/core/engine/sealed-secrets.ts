@@ -8,8 +8,6 @@ export type SealedSecrets = {
   readonly previousSecret: string | null
   /** The time until which the last of them is valid. */
   readonly previousSecretUntil: Timestamp | null
-  /** The names of an endpoint's headers, followed by all of the headers sealed. */
-  readonly headers?: string | null
 }
 
 /** The secrets that are valid now, newest first. */
@@ -49,21 +47,16 @@ export const secretsOf = (
 
 const OLD_MAX = 3
 
-/** The valid secrets, each under the newest key, with counts; a secret that no key opens stays unchanged. */
-export const resealed = (found: SealedSecrets, nowMs: number, reseal: (sealed: string) => string | null) => {
-  const counts = { rewritten: 0, alreadyNew: 0, undecipherable: 0 }
-  const renew = (sealed: string): string => {
-    const renewed = reseal(sealed)
-    if (renewed === null) counts.undecipherable++
-    else if (renewed === sealed) counts.alreadyNew++
-    else counts.rewritten++
-    return renewed ?? sealed
-  }
-  const old = oldSecrets(found, nowMs).map(({ secret, until }) => ({ secret: renew(secret), until }))
+/** The valid secrets, each sealed again by `reseal`. */
+export const resealedSecrets = (
+  found: SealedSecrets,
+  nowMs: number,
+  reseal: (sealed: string) => string,
+): SealedSecrets => {
+  const old = oldSecrets(found, nowMs).map(({ secret, until }) => ({ secret: reseal(secret), until }))
   const previousSecret = writeOld(old)
   const previousSecretUntil = previousSecret && found.previousSecretUntil
-  const headers = found.headers && { headers: found.headers.replace(/\S+$/, renew) }
-  return { counts, sealed: { secret: renew(found.secret), previousSecret, previousSecretUntil, ...headers } }
+  return { secret: reseal(found.secret), previousSecret, previousSecretUntil }
 }
 
 /**

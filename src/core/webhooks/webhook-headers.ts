@@ -15,6 +15,12 @@ const splitStored = (stored: string) => {
   return { names: texts.slice(0, -1), sealed: texts.at(-1) ?? '' }
 }
 
+/** The headers, sealed again by `reseal`. */
+export const resealedHeaders = (stored: string, reseal: (sealed: string) => string): string => {
+  const { names, sealed } = splitStored(stored)
+  return [...names, reseal(sealed)].join(' ')
+}
+
 /** Only the names of the headers. */
 export const shownHeaders = (stored: string | null): Headers | null => {
   if (stored === null) return null
