@@ -1,5 +1,6 @@
 import t from 'tap'
-import { resumeTenant, suspendTenant } from '../../../src/core/tenants/suspend-tenant.ts'
+import { resumeTenant } from '../../../src/core/tenants/resume-tenant.ts'
+import { suspendTenant } from '../../../src/core/tenants/suspend-tenant.ts'
 import { openScene } from '../../support/api.ts'
 import { hooksOver } from '../../support/hooks.ts'
 

@@ -1,6 +1,8 @@
 import t from 'tap'
+import { deleteTenant } from '../../../src/core/tenants/delete-tenant.ts'
 import { removeTenants } from '../../../src/core/tenants/remove-tenants.ts'
-import { deleteTenant, resumeTenant, suspendTenant } from '../../../src/core/tenants/suspend-tenant.ts'
+import { resumeTenant } from '../../../src/core/tenants/resume-tenant.ts'
+import { suspendTenant } from '../../../src/core/tenants/suspend-tenant.ts'
 import { refusalOf, scene } from '../scene.ts'
 
 const GO_ON = AbortSignal.any([])
