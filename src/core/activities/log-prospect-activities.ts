@@ -3,6 +3,7 @@ import type { Effect } from '../engine/prospects-in-waves.ts'
 import { type Batch, runInWaves } from '../engine/run-in-waves.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
+import { fillsOf, overwritesAny } from '../prospects/fills.ts'
 import { identifierTexts } from '../prospects/identifiers.ts'
 import {
   type IdentifiedActivity,
@@ -70,10 +71,3 @@ const effectOf = ({ activity, person }: IdentifiedActivity): Effect => {
     idempotencyKey: idempotencyKey === undefined ? undefined : `${source}\0${idempotencyKey}\0${keyScope}`,
   }
 }
-
-type Fields = Pick<NewActivity, 'name' | 'attributes' | 'attributesMode'>
-/** What a person fills blanks of their prospect with. */
-export const fillsOf = ({ name = '', attributes }: Fields): string =>
-  attributes === undefined ? name : `${name}\0${attributes.rawJson}`
-export const overwritesAny = ({ attributes, attributesMode }: Fields): boolean =>
-  attributes !== undefined && attributesMode === 'overwrite'

@@ -1,9 +1,9 @@
-import { fillsOf, overwritesAny } from '../activities/log-prospect-activities.ts'
 import { eachAlone } from '../engine/decide-and-save.ts'
 import type { Effect } from '../engine/prospects-in-waves.ts'
 import { type Batch, runInWaves } from '../engine/run-in-waves.ts'
 import type { Needs } from '../ports/store.ts'
 import { type CreatedProspect, createProspect, type ProspectCreation } from './create-prospect.ts'
+import { fillsOf, overwritesAny } from './fills.ts'
 import { identifierTexts, normalizedTexts } from './identifiers.ts'
 
 /**
