@@ -1,4 +1,3 @@
-import { ROWS_SORTED_MAX } from '../../core/engine/slices.ts'
 import type {
   ProspectLogKey,
   ProspectLogs,
@@ -10,7 +9,7 @@ import type {
 import type { ProspectKey } from '../../core/ports/prospects.ts'
 import type { Scanned } from '../../core/ports/world.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
-import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
+import { AFTER_ALL_IDS, ROWS_SORTED_MAX } from '../stores/take-slice.ts'
 import { timelineKey, timelineOf, timeOfKey } from '../stores/timeline-key.ts'
 import type { Together } from '../stores/together.ts'
 import { findBy } from './by-tenant.ts'

@@ -1,5 +1,5 @@
 import { asOutcome } from '../../core/engine/outcome.ts'
-import { ROWS_SCANNED_MAX, ROWS_SORTED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
+import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type {
   FoundTimeline,
   ProspectLogKey,
@@ -11,7 +11,7 @@ import type {
 } from '../../core/ports/prospect-logs.ts'
 import type { Scanned } from '../../core/ports/world.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
-import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
+import { AFTER_ALL_IDS, ROWS_SORTED_MAX } from '../stores/take-slice.ts'
 import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
 import type { Together } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'

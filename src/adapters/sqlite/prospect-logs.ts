@@ -1,4 +1,4 @@
-import { ROWS_SCANNED_MAX, ROWS_SORTED_MAX } from '../../core/engine/slices.ts'
+import { ROWS_SCANNED_MAX } from '../../core/engine/slices.ts'
 import type {
   ProspectLogs,
   ProspectLogsQuery,
@@ -6,6 +6,7 @@ import type {
   TimelineSlice,
 } from '../../core/ports/prospect-logs.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
+import { ROWS_SORTED_MAX } from '../stores/take-slice.ts'
 import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
 import type { Database } from './open.ts'
 import { BEFORE_ID, type Values } from './statements.ts'

@@ -1,6 +1,8 @@
 import { charactersOf, ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { Scanned } from '../../core/ports/world.ts'
 
+/** Maximum number of rows that are sorted for one slice because no index has their order. */
+export const ROWS_SORTED_MAX = 1_000
 /** Greater than every id: ids are of lower-case letters, digits and underscores. */
 export const AFTER_ALL_IDS = '~'
 

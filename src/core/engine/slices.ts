@@ -9,8 +9,6 @@ import type { Result } from './result.ts'
 export const SLICE_BYTES_MAX = 1_048_576
 /** Maximum number of rows that a filtered list reads for one slice. */
 export const ROWS_SCANNED_MAX = 10_000
-/** Maximum number of rows that are sorted for one slice because no index has their order. */
-export const ROWS_SORTED_MAX = 1_000
 
 type Slice<Item> = { items: Item[]; hasMore: boolean; nextCursor?: string }
 type Listing = SliceQuery & { readonly tenantId: string }
