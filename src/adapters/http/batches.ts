@@ -1,9 +1,9 @@
 import type * as v from 'valibot'
 import { parseActivity } from '../../core/activities/new-log.ts'
-import { eachInTurn } from '../../core/engine/each-in-turn.ts'
 import { refuse, tooLarge } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/memoized.ts'
 import { LONG_TEXT, parseJson, parseText, refuseFaults, SEE_ERRORS } from '../../core/engine/parse-input.ts'
+import { mapSharingLoop } from '../../core/engine/share-loop.ts'
 import { isJson } from '../../json/is-json.ts'
 import { splitAt } from '../../json/split-json.ts'
 import type { Ignored } from '../../shapes/body.ts'
@@ -106,7 +106,7 @@ const checkItems = async (
   }
   if (!isLong) return texts.map(check)
   const inTenant = texts.map((text) => ({ tenantId, text }))
-  return eachInTurn(shareLoop, inTenant, ({ text }, i) => check(text, i))
+  return mapSharingLoop(shareLoop, inTenant, ({ text }, i) => check(text, i))
 }
 
 type Refused = Exclude<ProspectLogBatchResult['items'][number], AcceptedLog>

@@ -74,7 +74,7 @@ export const createPendingCalls = <Input, Answer>(
       let length = lengthOf(ready, listsFree)
       if (length < ready.length) {
         // This order is kept: the next list continues with the groups whose turn has not come.
-        pending = inTurns(pending, groupOf)
+        pending = roundRobin(pending, groupOf)
         ready = startable()
         length = lengthOf(ready, listsFree)
       }
@@ -99,7 +99,7 @@ export const createPendingCalls = <Input, Answer>(
 }
 
 /** The first call of each group, then the second of each, and so on. */
-const inTurns = <Input, Call extends { readonly input: Input }>(
+const roundRobin = <Input, Call extends { readonly input: Input }>(
   calls: readonly Call[],
   groupOf: (input: Input) => string,
 ): Call[] => {

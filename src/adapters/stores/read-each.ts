@@ -1,5 +1,5 @@
-import { eachInTurn } from '../../core/engine/each-in-turn.ts'
 import { asOutcome, type Outcome } from '../../core/engine/outcome.ts'
+import { mapSharingLoop } from '../../core/engine/share-loop.ts'
 import { shareLoop } from '../loop-share.ts'
 
 /**
@@ -14,5 +14,5 @@ export const readEach =
       answer.catch(() => {})
       return answer
     }
-    return Promise.all(await eachInTurn(shareLoop, queries, start))
+    return Promise.all(await mapSharingLoop(shareLoop, queries, start))
   }

@@ -16,12 +16,12 @@ import {
   addedProspect,
   filledProspect,
   gainsOf,
+  ignoringPlaceholderEmail,
   type KnownPerson,
   matchProspect,
   type Person,
   recallPerson,
   recallWithSurvivor,
-  withoutPlaceholder,
 } from '../prospects/match-prospect.ts'
 import { type MayNoteConflicts, namesOthers, noteConflicts } from '../prospects/note-conflicts.ts'
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
@@ -177,7 +177,7 @@ const decide = (
   deps: Deps,
 ): { readonly answer: LoggedActivity | null; readonly change: LogChange | null } => {
   const { newId, requireIdentity = false } = deps
-  const { person, known } = withoutPlaceholder(sent, recalled)
+  const { person, known } = ignoringPlaceholderEmail(sent, recalled)
   const { lookup, matchable } = person
   if (activity.sharedId !== undefined && !isIdentified(matchable)) return { answer: null, change: null }
   // Refuses before a replay: its receipt would name an erased prospect.
@@ -245,7 +245,7 @@ export const wouldRepeatAnother =
     if (activity.idempotencyKey === undefined) return false
     const sent = personIn(activity, false)
     const recalled = await recallWithSurvivor(store.activities, sent.lookup)
-    const { person, known } = withoutPlaceholder(sent, recalled)
+    const { person, known } = ignoringPlaceholderEmail(sent, recalled)
     const { receipt } = known
     if (receipt === null || isExpired(activity, receipt, isoTime(clock()))) return false
     try {

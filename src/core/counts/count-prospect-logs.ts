@@ -1,5 +1,5 @@
 import { idsSince, timeOfId } from '../engine/id-times.ts'
-import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
+import { tenantByTenant } from '../engine/tenant-by-tenant.ts'
 import { DAY_MS, dayOf, HOUR_MS, isoTime } from '../engine/times.ts'
 import type { CountedTenant, Counts, CountUnit, LogCount } from '../ports/counts.ts'
 import type { Day } from '../ports/prospect-counts.ts'
@@ -17,7 +17,7 @@ const LOGS_MAX = 1_000
 export const UNIT_MS: Readonly<Record<CountUnit, number>> = { hour: HOUR_MS, day: DAY_MS }
 
 type Deps = Omit<Needs<'counts' | 'prospectCounts' | 'moments'>, 'newId'> &
-  Pick<Parameters<typeof tenantsInTurn>[0], 'onError'>
+  Pick<Parameters<typeof tenantByTenant>[0], 'onError'>
 /** The id up to which this process closed a tenant, and when it did. */
 type Closing = { readonly to: string; readonly moment: Moment }
 type Tally = Awaited<ReturnType<Counts['tally']>>
@@ -131,7 +131,7 @@ export const countProspectLogs = ({ store, clock, onError, shareLoop }: Deps) =>
     return decideProspectCounts(day, names, tally)
   }
 
-  return tenantsInTurn({
+  return tenantByTenant({
     waiting: (afterTenantId, max) => {
       const settledMs = settledUntilMs()
       const beforeId = firstLogIdAt(settledMs)

@@ -3,10 +3,10 @@ import {
   type ProspectLogCountQuery,
   type ProspectLogCounts,
 } from '../../shapes/prospect-log-count.ts'
-import { atOnce } from '../engine/each-in-turn.ts'
 import { refuse } from '../engine/failures.ts'
 import { timeOfId } from '../engine/id-times.ts'
 import type { Result } from '../engine/result.ts'
+import { atOnce } from '../engine/share-loop.ts'
 import { DAY_MS, dayOf, HOUR_MS, isoTime } from '../engine/times.ts'
 import type { CountedTenant, Counts, LogCount, LogCounts } from '../ports/counts.ts'
 import { DAYS_BACK } from '../ports/prospect-counts.ts'

@@ -1,6 +1,6 @@
 import type { ShareLoop } from '../ports/world.ts'
 import { decideAndSave, type Steps } from './decide-and-save.ts'
-import { atOnce } from './each-in-turn.ts'
+import { atOnce } from './share-loop.ts'
 
 /** Runs writes of the same resource one after the other: writers that would only overtake each other wait instead. */
 export const createWriteQueue = () => {

@@ -13,9 +13,9 @@ import {
   placesIn as placesOfMembers,
 } from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
-import { atOnce, eachInTurn } from '../engine/each-in-turn.ts'
 import { sha256 } from '../engine/keys.ts'
 import { memoized } from '../engine/memoized.ts'
+import { atOnce, mapSharingLoop } from '../engine/share-loop.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import type { ShareLoop } from '../ports/world.ts'
 import { normalizedTexts } from '../prospects/identifiers.ts'
@@ -150,7 +150,7 @@ export const mapperOf = (
       const around = shared(() => ofWhole)
       let nested: readonly Element[] = outermost.map((text) => ({ tenantId, text, around }))
       for (const { pointer, tree } of innerTrees) {
-        const inner = await eachInTurn(shareLoop, nested, (element) => {
+        const inner = await mapSharingLoop(shareLoop, nested, (element) => {
           const texts = elementsIn(findInJson(element.text, tree, TEXTS_MAX)(pointer))
           const around = shared(() => within(element, elementOf(element.text)))
           return texts?.map((text) => ({ tenantId, text, around })) ?? [element]
@@ -161,7 +161,7 @@ export const mapperOf = (
         warn(`was stored as one activity: it has more than ${ELEMENTS_MAX} elements`)
         return [activityOf(whole, ofWhole)]
       }
-      return eachInTurn(shareLoop, nested, (element, i) => {
+      return mapSharingLoop(shareLoop, nested, (element, i) => {
         const document = elementOf(element.text)
         const finder = within(element, document)
         return activityOf(document, (member) => finder(member, i))

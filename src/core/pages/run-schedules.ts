@@ -1,5 +1,5 @@
 import { DomainFailure } from '../engine/failures.ts'
-import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
+import { tenantByTenant } from '../engine/tenant-by-tenant.ts'
 import { isoTime } from '../engine/times.ts'
 import type { PageKey } from '../ports/pages.ts'
 import type { DuePage } from '../ports/schedules.ts'
@@ -9,7 +9,7 @@ import { bringUpToDate, type ScheduleDeps } from './schedules.ts'
 const PAGES_MAX = 32
 
 type Deps = ScheduleDeps &
-  Pick<Parameters<typeof tenantsInTurn>[0], 'onError'> & {
+  Pick<Parameters<typeof tenantByTenant>[0], 'onError'> & {
     /** Longer than the time between two calls: an earlier due time is waited for. */
     readonly aheadMs: number
     /** Resolves after this time, or when `stop` is aborted. */
@@ -32,7 +32,7 @@ export const runSchedules = ({ aheadMs, sleep, onError, ...deps }: Deps) => {
       throw error
     })
   }
-  const step = tenantsInTurn({
+  const step = tenantByTenant({
     waiting: async (afterTenantId, max) => {
       const until = isoTime(deps.clock() + aheadMs)
       return [...new Set(await schedules.waiting({ afterTenantId, until, max }))].sort().slice(0, max)

@@ -1,4 +1,4 @@
-import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
+import { tenantByTenant } from '../engine/tenant-by-tenant.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { PageGroupDeletion } from '../ports/deletions.ts'
@@ -9,7 +9,7 @@ import type { Moment } from '../ports/world.ts'
 /** Pages that one step reads. */
 const PAGES_MAX = 500
 
-type Deps = Needs<'deletions' | 'moments'> & Pick<Parameters<typeof tenantsInTurn>[0], 'onError'>
+type Deps = Needs<'deletions' | 'moments'> & Pick<Parameters<typeof tenantByTenant>[0], 'onError'>
 /** `since`: when this process first saw the deletion. Writes that began before may still publish pages of the group. */
 type Seen = { readonly pageGroupId: string; readonly since: Moment }
 
@@ -53,7 +53,7 @@ export const unpublishDeleted = ({ store, clock, newId, onError, shareLoop }: De
     await deletions.record(deletion, null, [...events, eventOf('page_group.deleted', { pageGroupId })])
   }
 
-  return tenantsInTurn({
+  return tenantByTenant({
     waiting: deletions.waiting,
     work: async (tenantId) => {
       const deletion = await deletions.next(tenantId)

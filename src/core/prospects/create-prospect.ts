@@ -16,11 +16,11 @@ import {
   conflictsOf,
   filledProspect,
   gainsOf,
+  ignoringPlaceholderEmail,
   type KnownPerson,
   matchProspect,
   type Person,
   recallPerson,
-  withoutPlaceholder,
 } from './match-prospect.ts'
 import { refuseUnidentified } from './refuse-unidentified.ts'
 
@@ -48,7 +48,7 @@ export const createProspect =
     const decided = await decideAndSave({
       recall: () => recallPerson(store, sent),
       decide: (recalled) => {
-        const { person, known } = withoutPlaceholder(sent, recalled)
+        const { person, known } = ignoringPlaceholderEmail(sent, recalled)
         if (!isIdentified(person.matchable)) refuseUnidentifiedProspect(creation)
         return decide(creation, person, known, isoTime(clock()), newId)
       },

@@ -1,5 +1,5 @@
 import { idsSince } from '../engine/id-times.ts'
-import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
+import { tenantByTenant } from '../engine/tenant-by-tenant.ts'
 import { DAY_MS, isoTime, MINUTE_MS } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 
@@ -12,7 +12,7 @@ const CHECKED_AFTER_MS = 15 * MINUTE_MS
 /** People of a tenant at a time. */
 const PEOPLE_MAX = 500
 
-type Deps = Omit<Needs<'searchIndex'>, 'newId'> & Pick<Parameters<typeof tenantsInTurn>[0], 'onError'>
+type Deps = Omit<Needs<'searchIndex'>, 'newId'> & Pick<Parameters<typeof tenantByTenant>[0], 'onError'>
 
 /**
  * Indexes people for the search, tenant by tenant, in the order of their ids: soon after their creation, so that creating
@@ -37,7 +37,7 @@ export const indexProspects = ({ store: { searchIndex }, clock, onError, shareLo
     return indexed > 0 || (await extend('checked', checkBeforeId)) > 0
   }
 
-  return tenantsInTurn({
+  return tenantByTenant({
     waiting: (afterTenantId, max) => {
       const searchedSince = isoTime(clock() - SEARCHED_DAYS_MAX * DAY_MS)
       return searchIndex.waiting({ afterTenantId, searchedSince, ...boundsAt(clock()), max })

@@ -75,7 +75,7 @@ export const gainsOf = (
  * A person and what is known, as the decision sees them: without an email that identifies no one by order of its tenant.
  * It counts as a placeholder then.
  */
-export const withoutPlaceholder = (person: Person, known: KnownActivity) => {
+export const ignoringPlaceholderEmail = (person: Person, known: KnownActivity) => {
   if (!isEmailPlaceholder(known)) return { person, known }
   const identifiers = person.lookup.identifiers.filter(({ kind }) => kind !== 'email')
   return {

@@ -1,7 +1,7 @@
 import type { WebhookAttempt, WebhookDeliveryWithAttempts } from '../../shapes/webhook-delivery.ts'
-import { atOnce } from '../engine/each-in-turn.ts'
 import { refuse } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
+import { atOnce } from '../engine/share-loop.ts'
 import type { EventData } from '../events/event-data.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointKey, ShownDelivery } from '../ports/webhooks.ts'

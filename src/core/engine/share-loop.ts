@@ -1,10 +1,10 @@
 import type { ShareLoop } from '../ports/world.ts'
 
-/** Runs work at once; other tenants take no turn. */
+/** The `ShareLoop` of a process that has no other work: nothing waits. */
 export const atOnce: ShareLoop = () => undefined
 
-/** Runs a function for each item, in order, each as a piece of work of its tenant. */
-export const eachInTurn = async <Item extends { readonly tenantId: string }, Result>(
+/** `map` for items whose work may take milliseconds: between two of them, other tenants may get the event loop. */
+export const mapSharingLoop = async <Item extends { readonly tenantId: string }, Result>(
   shareLoop: ShareLoop,
   items: readonly Item[],
   run: (item: Item, i: number) => Result,

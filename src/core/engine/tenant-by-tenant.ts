@@ -1,6 +1,6 @@
 import type { ShareLoop } from '../ports/world.ts'
 import { callListener } from './call-listener.ts'
-import { atOnce } from './each-in-turn.ts'
+import { atOnce } from './share-loop.ts'
 
 /** Tenants in progress at a time. The others follow soon. */
 const TENANTS_MAX = 8
@@ -16,7 +16,7 @@ type Work = {
 }
 
 /** Runs work tenant by tenant. Each call takes one step, and returns whether there may be more to do. */
-export const tenantsInTurn = ({ waiting, work, onError, shareLoop = atOnce }: Work) => {
+export const tenantByTenant = ({ waiting, work, onError, shareLoop = atOnce }: Work) => {
   let lastTenantId = ''
   /** Whether this round did any work. */
   let didWork = false
