@@ -73,7 +73,7 @@ export const identities = (store: Store) => {
       const was = before.get(name)
       const is = after.get(name)
       ok(is, `${name} of an erased person is neither blocked nor of another one`)
-      // It identifies no one by order of the tenant.
+      // It is a placeholder of the tenant.
       if (is.prospectId === null && is.blockedUntil === null) continue
       const isFormer = was?.prospectId !== person.prospectId
       if (!isFormer && !isOfMerged && person[identifier.kind] !== identifier.value)

@@ -135,7 +135,7 @@ const fillCorrections = async ({ activities, prospects }: Store, tenantId: strin
 }
 const FORMER_EMAILS = 22
 
-/** An email and a domain that identify no one by order of the tenant. */
+/** Placeholders of the tenant: an email and a domain. */
 const fillPlaceholders = async ({ placeholders }: Store, tenantId: string): Promise<void> => {
   const email = 'noreply@shop.example'
   await placeholders.add({ ...emailIdentifier(tenantId, email), kind: 'email', value: email }, null, at(0))

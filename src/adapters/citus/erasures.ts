@@ -179,7 +179,7 @@ const erase = async (send: Send, erasure: Recorded): Promise<boolean> => {
     eraseMerged(send, erasure, prospect.prospectId)
   }
   const named = await forgetNames(send, erasure)
-  // Without a prospect, the identifier leads to none.
+  // Without a prospect, the identifier leads to no prospect.
   if (prospect === undefined && named.some(({ prospectId }) => prospectId !== null)) return false
   block(send, erasure, named)
 
@@ -232,8 +232,8 @@ const forgetNames = async (send: Send, { tenantId, prospects, identifier }: Reco
 const nameOf = ({ kind, hash }: Pick<Named, 'kind' | 'hash'>): string => `${kind} ${hash}`
 
 /**
- * One that leads to the erased prospect is blocked already. One that leads to another, or to no one by order of the tenant,
- * stays.
+ * One that leads to the erased prospect is blocked already. One that leads to another stays, and so does a placeholder of
+ * the tenant.
  */
 const block = (send: Send, { tenantId, until, erasures }: Recorded, named: readonly Named[]): void => {
   const erasureId = erasures[0]?.erasureId ?? null

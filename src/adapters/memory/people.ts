@@ -8,10 +8,7 @@ import type { newMergeRow } from '../stores/people-rows.ts'
 import type { Outbox } from './events.ts'
 import { indexBy, tableOf } from './table.ts'
 
-/**
- * An identifier that leads to a prospect or, by order of the tenant, to no one, with its text; or one that is blocked,
- * without.
- */
+/** An identifier that leads to a prospect, or a placeholder of its tenant, with its text; or a blocked one, without. */
 export type KeptIdentifier = Omit<StoredIdentifier, 'kind'> & {
   readonly kind: IdentifierKind | 'emailDomain'
   readonly value: string | null
@@ -39,7 +36,7 @@ export const isUnchanged = (now: FoundProspect | undefined, before: StoredProspe
 export const isLiving = ({ erasedAt, mergedInto }: FoundProspect): boolean =>
   erasedAt === null && mergedInto === null
 
-/** Whether an identifier leads to no one by order of its tenant. */
+/** Whether an identifier is a placeholder of its tenant. */
 export const isOfNoOne = ({ prospectId, value }: KeptIdentifier): boolean =>
   prospectId === null && value !== null
 

@@ -121,7 +121,7 @@ export const postgresErasures = (
             and p.name is not distinct from ${prospect?.name ?? null}
           returning 1
         ),
-        -- A row if the prospect was unchanged or, without a prospect, if the identifier leads to none.
+        -- A row if the prospect was unchanged or, without a prospect, if the identifier leads to no prospect.
         changed as (
           select 1 from erased
           union all
@@ -161,8 +161,8 @@ export const postgresErasures = (
             ) leads on true
           where had.hash is not null
         ),
-        -- One that leads to the erased prospect is blocked already. One that leads to another, or to no one by order of the
-        -- tenant, stays.
+        -- One that leads to the erased prospect is blocked already. One that leads to another stays, and so does a
+        -- placeholder of the tenant.
         also_blocked as (
           insert into identifiers as i (tenant_id, kind, hash, blocked_until, erasure_id)
           select ${tenantId}, named.kind, named.hash, ${until}::timestamptz, ${erasureId}

@@ -1,7 +1,7 @@
 import type { Placeholder, Placeholders } from '../../core/ports/placeholders.ts'
 import type { Query } from './sql.ts'
 
-/** What identifies no one by order of a tenant: identifiers with a text and without a prospect. */
+/** The placeholders of tenants: identifiers with a text and without a prospect. */
 export const postgresPlaceholders = (query: Query): Placeholders => ({
   list: (tenantId) => query(tenantId)<Placeholder>`
     select i.tenant_id, i.kind, i.hash, i.value from identifiers i

@@ -47,7 +47,7 @@ const BLOCK_OWN = `
   update identifiers indexed by identifiers_of_prospect
   set value = null, prospect_id = null, blocked_until = :until, erasure_id = :erasureId
   where tenant_id = :tenantId and prospect_id = :prospectId`
-/** Blocks an identifier, unless it leads to a prospect, or to no one by order of the tenant. */
+/** Blocks an identifier, unless it leads to a prospect or is a placeholder of the tenant. */
 const blockOf = (rows: string) => `
   insert into identifiers as i (tenant_id, kind, hash, blocked_until, erasure_id) ${rows}
   on conflict (tenant_id, kind, hash) do update set blocked_until = max(i.blocked_until, excluded.blocked_until),

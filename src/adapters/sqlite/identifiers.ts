@@ -36,7 +36,7 @@ const forgetShown = (column: string) => `
   where tenant_id = :tenantId and merged_into = :prospectId and ${column} = :value`
 const FORGET_SHOWN = { email: forgetShown('email'), externalId: forgetShown('external_id') }
 
-/** The prospect that an identifier leads to; null if it leads to none, and the empty text if it is blocked. */
+/** The prospect that an identifier leads to; null if it leads to no prospect, and the empty text if it is blocked. */
 const leadsTo = (database: Database, identifier: Identifier): string | null =>
   database.get<{ leadsTo: string }>(FIND_OWNER, identifier)?.leadsTo ?? null
 

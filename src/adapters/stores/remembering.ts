@@ -69,8 +69,8 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
 }
 
 /**
- * Whether the store, when it saves a log, sees that its key is taken. That of a key with several scopes may be taken in any
- * of them, so it is always looked up.
+ * Whether the store, when it saves a log, sees that its key is taken. It sees only the scope of the log, so a key that can be
+ * taken over is always looked up.
  */
 const isWhollyChecked = ({ key }: ActivityLookup): boolean => key?.keyScope === key?.lastKeyScope
 

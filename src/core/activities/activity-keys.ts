@@ -10,16 +10,22 @@ import type { ShareLoop, Timestamp } from '../ports/world.ts'
 import { type NewActivity, requestHashIn } from './new-log.ts'
 
 /**
- * The first log under a key that is a hash of the body has the scope of the key. Each one that takes the key over has that
- * scope and the id of the log before it, so that only one can take it over, and the last of these scopes is that of the
- * newest log.
+ * A store keeps one log for each key in a scope. A key that is a hash of the body can be taken over, because the same body
+ * is another message after a day. So each log that takes it over has a scope of its own, which names the log before it:
+ *
+ *     first log    `scope`
+ *     second log   `scope prospectlog_1`   the id of the first
+ *     third log    `scope prospectlog_2`   the id of the second
+ *
+ * Of two logs that take the key over from the same one, the store refuses the second. Ids rise, and so do these scopes: the
+ * newest log has the last one. Stores compare scopes as texts, byte by byte, and `~` comes after every id.
  */
-export const scopesOf = ({ keyScope = '', isKeyOfBody }: NewActivity) => ({
+export const scopesToLookUp = ({ keyScope = '', isKeyOfBody }: NewActivity) => ({
   keyScope,
   lastKeyScope: isKeyOfBody ? `${keyScope} ~` : keyScope,
 })
-/** The scope of a new log whose key an earlier one has, if there is one. */
-export const scopeAfter = ({ keyScope = '' }: NewActivity, earlier: StoredReceipt | null): string =>
+/** The scope of a new log, which takes its key over from an earlier one if there is one. */
+export const scopeOfNewLog = ({ keyScope = '' }: NewActivity, earlier: StoredReceipt | null): string =>
   earlier === null ? keyScope : `${keyScope} ${earlier.prospectLogId}`
 
 /** Whether a log lets its key go: the same body is another message after a day. */

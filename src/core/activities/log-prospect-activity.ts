@@ -25,7 +25,7 @@ import {
 } from '../prospects/match-prospect.ts'
 import { type MayNoteConflicts, namesOthers, noteConflicts } from '../prospects/note-conflicts.ts'
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
-import { hasSameValue, isExpired, scopeAfter, scopesOf } from './activity-keys.ts'
+import { hasSameValue, isExpired, scopeOfNewLog, scopesToLookUp } from './activity-keys.ts'
 import {
   type NewActivity,
   nameIn,
@@ -54,9 +54,9 @@ type Deps = Needs<'activities'> &
  * Logs what a prospect did. Checks neither the tenant nor any field: it stores its input. `createService` checks.
  *
  * The prospect is the one named by `prospectId`, else by `externalId`, else the one with this email, else a new one. Its
- * blanks are filled, nothing is overwritten but attributes, if its mode says so. Another prospect that it names is noted as a conflict. A request repeated under
- * its idempotency key gets its first answer, even if its payload was written as JSON again. Only then is the stored payload
- * read. A hook's delivery is a replay whatever differs.
+ * blanks are filled, nothing is overwritten but attributes, if its mode says so. Another prospect that it names is noted as
+ * a conflict. A request repeated under its idempotency key gets its first answer, even if its payload was written as JSON
+ * again. Only then is the stored payload read. A hook's delivery is a replay whatever differs.
  *
  * Refuses `prospect_not_found`, `prospect_erased`, `idempotency_key_reused`, `invalid_request`.
  */
@@ -143,7 +143,8 @@ const recordTogether = (activities: Store['activities'], recordings: readonly Re
 export const personIn = (activity: NewActivity, isKept = true): Person => {
   const { tenantId, prospectId, source, idempotencyKey, attributesMode } = activity
   const matchable = identifiersOf(activity)
-  const key = idempotencyKey === undefined ? undefined : { source, idempotencyKey, ...scopesOf(activity) }
+  const key =
+    idempotencyKey === undefined ? undefined : { source, idempotencyKey, ...scopesToLookUp(activity) }
   const lookup = { tenantId, prospectId, identifiers: identifiersToLookUp(tenantId, matchable), key }
   const attributes = isKept ? sentAttributes(activity.attributes, attributesMode) : null
   return { lookup, matchable, name: nameIn(activity), attributes }
@@ -208,7 +209,7 @@ const decide = (
     prospectId: saved.prospect.prospectId,
     createdProspect: found === undefined,
     createdAt,
-    keyScope: scopeAfter(activity, receipt),
+    keyScope: scopeOfNewLog(activity, receipt),
   })
   return { answer: { value: receiptOf(log, ignored), replayed: false }, change: { lookup, ...saved, log } }
 }

@@ -9,7 +9,7 @@ export const asOutcome = (error: unknown): DomainFailure => {
   throw error
 }
 
-/** What one of several calls ended in: its answer, or its error, which says nothing of the others. */
+/** The answer or the error of each of these calls. */
 export const settledEach = <Answer>(calls: readonly Promise<Answer>[]): Promise<(Answer | Error)[]> =>
   Promise.all(calls.map((call) => call.catch((error: Error) => error)))
 

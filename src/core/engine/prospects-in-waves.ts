@@ -2,7 +2,7 @@
 export type Effect = {
   /** Identifiers of the prospect, such as an email and an id. Inputs that share one are about the same prospect. */
   readonly identifiers: readonly string[]
-  /** What fills blanks of the prospect, or empty. Of inputs with the same identifiers and fills, only the first changes anything. */
+  /** What fills blanks of the prospect. Of inputs with the same identifiers and fills, only the first changes anything. */
   readonly fills: string
   /** Whether it overwrites something: it may then change what an earlier input with the same fills wrote. */
   readonly overwrites?: boolean

@@ -29,9 +29,9 @@ type List<Query, Row, Item> = {
  * Answers a query of a list with one slice of at most `limit` items and `SLICE_BYTES_MAX` bytes. The store reads one row
  * more than fits, so `hasMore` is known without counting.
  *
- * A cursor encodes the position of the last item shown, or where reading stopped: it is base64url of
- * `1:<list>:<position>`. It carries no authority: the tenant always comes from the key. It never expires and works even if the row it names is gone. Refuses
- * `invalid_cursor`.
+ * A cursor encodes the position of the last item shown, or where reading stopped: it is base64url of `1:<list>:<position>`.
+ * It carries no authority: the tenant always comes from the key. It never expires and works even if the row it names is
+ * gone. Refuses `invalid_cursor`.
  */
 export const sliceOf = <Query extends Listing, Row, Item extends object>(list: List<Query, Row, Item>) => {
   const { nameOf, find, positionOf, position, itemOf, isShown } = list

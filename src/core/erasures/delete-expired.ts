@@ -23,10 +23,10 @@ type Deps = Omit<Needs<'erasures' | 'events' | 'tenants'>, 'newId'> & {
 }
 
 /**
- * Deletes expired rows: blocks of emails, logs and events past their retention, and the counted days of prospects. A round visits all tenants, deletes
- * a short list of each, and goes on with those that have more until nothing is left. Each call takes one step of it,
- * and returns whether there are more: if not, the next call begins a round. A round keeps the time at which it began,
- * and begins only if that can be trusted.
+ * Deletes expired rows: blocks of emails, logs and events past their retention, and the counted days of prospects. A round
+ * visits all tenants, deletes a short list of each, and goes on with those that have more until nothing is left. Each call
+ * takes one step of it, and returns whether there are more: if not, the next call begins a round. A round keeps the time at
+ * which it began, and begins only if that can be trusted.
  */
 export const deleteExpired = ({ store, clock, retentionDays, eventDaysKept, onError, onPause }: Deps) => {
   /** Tenants to visit, each by the id before it: they are read again, as their retention may have changed. */

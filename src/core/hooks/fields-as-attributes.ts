@@ -11,8 +11,8 @@ const NOT_OF_A_PERSON = /^_|captcha|csrf|password|token|turnstile|^pageid$/i
 const JSON_LENGTH_MAX = 6 * 2 * VALUE_LENGTH_MAX + 2
 
 /**
- * Finds the fields of a form that become attributes: texts at the top of a payload, unless a place of the map or the trap names
- * them.
+ * Finds the fields of a form that become attributes: texts at the top of a payload, unless a place of the map or the trap
+ * names them.
  */
 export const fieldsAsAttributes = (map: HookMap, trap: string | null) => {
   const names = placesIn(map)

@@ -18,8 +18,8 @@ const PIECE_BYTES_MIN = 4_096
 type State = 'text' | 'head' | 'file' | 'end'
 
 /**
- * Reads a body in `multipart/form-data` past its files; null if it is none. Each byte is passed over a fixed number of times, and
- * at most the headers of one part wait. What is malformed is kept: `partsIn` says what is wrong with it.
+ * Reads a body in `multipart/form-data` past its files; null if it is none. Each byte is passed over a fixed number of
+ * times, and at most the headers of one part wait. What is malformed is kept: `partsIn` says what is wrong with it.
  */
 export const leaveOutFiles = (contentType: string): FilesLeftOut | null => {
   const boundary = boundaryIn(contentType)

@@ -227,7 +227,7 @@ const headerTexts = (delivery: Delivery, name: string): readonly string[] => {
   const bytes = Buffer.from(header, 'latin1')
   return [isUtf8(bytes) && bytes.toString('latin1') === header ? bytes.toString() : header]
 }
-/** Whether a text is a placeholder, so that the next place is looked at. A name or a type may be a word such as `guest` or `test`. */
+/** Whether a text is a placeholder, so that the next place is tried. A name or a type may be a word such as `test`. */
 const isMissing = (member: Member, text: string): boolean => {
   if (member === 'email' || member === 'externalId')
     return normalizedTexts({ [member]: text })[member] === null

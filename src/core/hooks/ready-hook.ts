@@ -69,8 +69,8 @@ export const readyHook = (
     return matchable.externalId === null ? { ...activity, sharedId: hookId } : activity
   }
   /**
-   * A key that was mapped by hand belongs to the hook, the type and the person: it may be the id of an object, or a number that
-   * other senders count, too. The vendor's id of an event stands alone, so that a retry may be written again.
+   * A key that was mapped by hand belongs to the hook, the type and the person: it may be the id of an object, or a number
+   * that other senders count, too. The vendor's id of an event stands alone, so that a retry may be written again.
    */
   const keyed = (
     activity: ReturnType<typeof identified>,

@@ -129,9 +129,9 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
     },
 
     /**
-     * Verifies a delivery and logs it. Another body under the same idempotency key is a replay, because vendors change counters
-     * between attempts. Refuses `invalid_signature`, `loop_detected`, `unavailable`, and `invalid_request` for a GET that identifies no
-     * one.
+     * Verifies a delivery and logs it. Another body under the same idempotency key is a replay, because vendors change
+     * counters between attempts. Refuses `invalid_signature`, `loop_detected`, `unavailable`, and `invalid_request` for a
+     * GET that identifies no one.
      */
     receive: async (hook: ReadyHook, received: Delivery, steps: Steps = {}): Promise<Received> => {
       const now = clock()

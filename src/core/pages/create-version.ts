@@ -31,11 +31,11 @@ type Deps = PageDeps & Needs<'versions'>
 export type VersionCreation = Replayable<CreatedVersion>
 
 /**
- * Creates a version of a page, in `processing` for a publisher to claim; it is published then, or at `publishAt` if
- * that is in the future. The 1,001st drops the oldest that nothing needs: it is not published, scheduled or `processing`.
- * Its texts are not checked.
- * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `schedule_taken`,
- * `idempotency_key_reused`, `precondition_failed`, and `invalid_request`: the time, or a time although the version will not be published.
+ * Creates a version of a page, in `processing` for a publisher to claim; it is published then, or at `publishAt` if that is
+ * in the future. The 1,001st drops the oldest that nothing needs: it is not published, scheduled or `processing`. Its texts
+ * are not checked. Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`,
+ * `schedule_taken`, `idempotency_key_reused`, `precondition_failed`, and `invalid_request`: the time, or a time although
+ * the version will not be published.
  */
 export const createVersion =
   (deps: Deps) =>

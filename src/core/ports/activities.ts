@@ -19,7 +19,10 @@ export type StoredReceipt = Pick<StoredLog, 'tenantId' | Exclude<keyof ProspectL
  * same text in two scopes is two keys. Only hooks have keys in scopes.
  */
 export type LogKey = Pick<StoredReceipt, 'source' | 'idempotencyKey'> & { readonly keyScope: string }
-/** A key to look up: of several logs whose scopes lie between these two, the one with the last scope has it. */
+/**
+ * A key to look up in all scopes from one to another, compared as texts: the log with the last of them has it. The two are
+ * the same unless the key can be taken over: see `scopesToLookUp`.
+ */
 export type LogKeyLookup = LogKey & { readonly lastKeyScope: string }
 /** The identifiers and the idempotency key to look up. Undefined: the request has none. */
 export type ActivityLookup = {
@@ -60,7 +63,7 @@ export type ActivityChange = {
   readonly unchangedSince: Timestamp | null
   /** Identifiers that lead to the prospect from now on. */
   readonly identifiers: readonly NewIdentifier[]
-  /** The identifiers looked up that led elsewhere, or to no one. */
+  /** The identifiers looked up that led elsewhere, or to no prospect. */
   readonly assumed: readonly AssumedIdentifier[]
   /** Null if only a prospect is created or filled. */
   readonly log: NewLog | null

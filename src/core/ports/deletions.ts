@@ -18,7 +18,7 @@ export type PageToUnpublish = Pick<StoredPage, 'pageId'> & { readonly isPublishe
 
 /** The part of a store that deletes page groups. Callers find neither the group nor its pages from the first moment. */
 export type Deletions = {
-  /** Deletes a page group whose `updatedAt` is unchanged, and its revision, if it is given. Its pages wait to be unpublished. */
+  /** Deletes a page group if its `updatedAt` and its revision, if given, are unchanged. Its pages wait to be unpublished. */
   begin(deletion: NewDeletion, lastUpdatedAt: Timestamp, revision?: number): Promise<Recorded>
   /** Tenants with deletions that are not completed, and that are not suspended: at most `max`, the first after this id. */
   waiting(afterTenantId: string, max: number): Promise<readonly string[]>

@@ -13,14 +13,14 @@ export type IdentifierLookup = Identifier & { readonly domain?: string | undefin
 /** An identifier to add. `value`: its normalized text. */
 export type NewIdentifier = Identifier & { readonly value: string; readonly prospectId: string }
 /**
- * Where an identifier leads: to this prospect, which is neither erased nor merged. If it leads to none, it is blocked
- * until a time, after this erasure; or, without a time, it identifies no one by order of its tenant: this email or, if the
- * email leads nowhere, all emails of its domain.
+ * Where an identifier leads: to this prospect, which is neither erased nor merged. Without a prospect, it is blocked until
+ * a time, after this erasure; or, without a time, it is a placeholder of its tenant: this email is listed or, if the email
+ * leads nowhere, its domain.
  */
 export type StoredIdentifier = Identifier & {
   readonly prospectId: string | null
   readonly blockedUntil: Timestamp | null
   readonly erasureId: string | null
 }
-/** An identifier and where a decision saw it lead: to this prospect or, if that is null, to none, unblocked. */
+/** An identifier and where a decision saw it lead: to this prospect or, if that is null, to no prospect, unblocked. */
 export type AssumedIdentifier = Identifier & { readonly prospectId: string | null }

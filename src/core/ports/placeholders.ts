@@ -2,7 +2,10 @@ import type { StoredProspect } from './activities.ts'
 import type { Identifier } from './identifiers.ts'
 import type { Recorded, Timestamp } from './world.ts'
 
-/** An email, or a domain of emails, that identifies no one by order of its tenant. `value`: its normalized text. */
+/**
+ * A placeholder of a tenant: an email, or a domain of emails, that identifies no one, because the tenant has listed it.
+ * `value`: its normalized text.
+ */
 export type Placeholder = Omit<Identifier, 'kind'> & {
   readonly kind: 'email' | 'emailDomain'
   readonly value: string
@@ -16,8 +19,8 @@ export type Released = {
   readonly lastHash: string | null
 }
 /**
- * The part of a store that keeps what identifies no one by order of a tenant. `recall` returns such an email as an identifier
- * without a prospect and without a block, even if only its domain is listed.
+ * The part of a store that keeps the placeholders of tenants. `recall` returns such an email as an identifier without a
+ * prospect and without a block, even if only its domain is listed.
  */
 export type Placeholders = {
   /** All of a tenant, by kind and hash; at most 1,001. */

@@ -13,7 +13,10 @@ export type DuePage = PageKey & { readonly at: Timestamp }
 type Until = { readonly until: Timestamp; readonly max: number }
 /** The part of a store that knows the schedules: versions to publish once they are ready, and pages to unpublish. */
 export type Schedules = {
-  /** Tenants that have actions due by this time and are not suspended: at most `max` with versions and `max` with pages, the first after this id. */
+  /**
+   * Tenants with actions due by this time that are not suspended: at most `max` with versions and `max` with pages, the
+   * first after this id.
+   */
   waiting(query: Until & { readonly afterTenantId: string }): Promise<readonly string[]>
   /** The due actions of a tenant by this time: at most `max` versions and `max` pages, the earliest of each. */
   due(query: Until & { readonly tenantId: string }): Promise<readonly DuePage[]>

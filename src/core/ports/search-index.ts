@@ -1,6 +1,6 @@
 import type { Timestamp } from './world.ts'
 
-/** How far the people of a tenant are indexed for the search. Each is an id or the beginning of one; empty before the first. */
+/** How far the people of a tenant are indexed. Each is an id or the beginning of one; empty before the first. */
 export type IndexedTenant = {
   /** People up to here were indexed soon after their creation. */
   readonly position: string

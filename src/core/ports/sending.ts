@@ -24,5 +24,5 @@ export type WebhookAnswer = {
   /** Not sent, because this process must not call the address: that is not the fault of the receiver. */
   readonly isRefused?: boolean
 }
-/** Sends one webhook within its time limit, over a connection that is kept for others unless `isKept` is false. Never throws. */
+/** Sends one webhook within its time limit. The connection is kept for others unless `isKept` is false. Never throws. */
 export type SendWebhook = (webhook: Webhook, stop: AbortSignal, isKept?: boolean) => Promise<WebhookAnswer>

@@ -83,7 +83,7 @@ export const mergedAttributes = (survivor: RawJson | null, merged: RawJson | nul
   return { attributes: attributes ?? survivor, leftOut }
 }
 
-/** Replaces attributes, and removes those that are null or blank. The same object if nothing changes. Refuses `limit_reached`. */
+/** Replaces attributes; removes those that are null or blank. The same object if nothing changes. Refuses `limit_reached`. */
 export const correctedAttributes = (stored: RawJson | null, changes: RawJson | undefined): RawJson | null => {
   if (changes === undefined) return stored
   const values = storedIn(stored)

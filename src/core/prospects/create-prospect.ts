@@ -32,8 +32,8 @@ export type CreatedProspect = Result<MatchedProspect> & { readonly created: bool
 
 /**
  * Creates a prospect, or finds the one that exists and fills its blanks, by the same rules as when an activity is logged:
- * what the prospect does not take is left out, and named by `conflicts` and `ignored`. Refuses `prospect_erased`, and `invalid_request` if
- * neither email nor external id identifies it.
+ * what the prospect does not take is left out, and named by `conflicts` and `ignored`. Refuses `prospect_erased`, and
+ * `invalid_request` if neither email nor external id identifies it.
  */
 export const createProspect =
   ({ store, clock, newId }: Needs<'activities' | 'prospects'>) =>

@@ -30,7 +30,7 @@ export const getProspect =
     }
   }
 
-/** Identifiers of one kind, beside the one that the prospect is shown with. A merged prospect may have had one that leads here. */
+/** Identifiers of one kind besides the one that the prospect is shown with, such as those of a merged prospect. */
 const furtherOf = (
   identifiers: readonly ProspectIdentifier[],
   kind: IdentifierKind,

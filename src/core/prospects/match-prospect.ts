@@ -72,8 +72,7 @@ export const gainsOf = (
   gainedAttributes((found && known.attributes?.get(found.prospectId)) ?? null, attributes)
 
 /**
- * A person and what is known, as the decision sees them: without an email that identifies no one by order of its tenant.
- * It counts as a placeholder then.
+ * A person and what is known, as the decision sees them: without an email that is a placeholder of its tenant.
  */
 export const ignoringPlaceholderEmail = (person: Person, known: KnownActivity) => {
   if (!isEmailPlaceholder(known)) return { person, known }
@@ -89,7 +88,7 @@ export const ignoringPlaceholderEmail = (person: Person, known: KnownActivity) =
   }
 }
 
-/** Whether the email that was looked up identifies no one by order of its tenant. */
+/** Whether the email that was looked up is a placeholder of its tenant. */
 export const isEmailPlaceholder = ({ identifiers }: Pick<KnownActivity, 'identifiers'>): boolean =>
   identifiers.some(({ prospectId, blockedUntil }) => prospectId === null && blockedUntil === null)
 
@@ -155,7 +154,7 @@ export const addedProspect = (
   return { prospect, attributes, unchangedSince: null, identifiers, assumed }
 }
 
-/** The prospect with its blanks filled. No name and no identifier is overwritten, and identifiers of another prospect are ignored. */
+/** The prospect with its blanks filled. Its name and identifiers stay, and identifiers of another prospect are ignored. */
 export const filledProspect = (
   found: StoredProspect,
   person: Person,
@@ -240,7 +239,7 @@ const identifierOf = ({ identifiers }: KnownActivity, kind: IdentifierKind) =>
 const isBlocked = (known: KnownActivity, kind: IdentifierKind): boolean =>
   identifierOf(known, kind)?.prospectId === null
 
-/** The id of the prospect that an identifier leads to; null if it leads to none. */
+/** The id of the prospect that an identifier leads to; null if it leads to no prospect. */
 const leadsTo = (known: KnownActivity, kind: IdentifierKind): string | null =>
   identifierOf(known, kind)?.prospectId ?? null
 

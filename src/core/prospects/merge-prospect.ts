@@ -22,8 +22,8 @@ export type ProspectMerging = ProspectKey & ProspectMerge & Requester
 /**
  * Merges a prospect into another one, for good: from now on its id and all its identifiers lead to that survivor, whose
  * blanks it fills. `moveMerged` moves its activities. An id that was merged before stands for its survivor; repeating a
- * merge changes nothing. `ignored` names attributes that the survivor has no room for; `conflicts` names the merged prospect's email and external id that the survivor is not shown with,
- * because it has its own.
+ * merge changes nothing. `ignored` names attributes that the survivor has no room for; `conflicts` names the merged
+ * prospect's email and external id that the survivor is not shown with, because it has its own.
  *
  * Refuses `invalid_request` for a prospect into itself, `prospect_not_found`, `prospect_erased`, `limit_reached`.
  */

@@ -19,7 +19,7 @@ const JOINED_SHOWN_MAX = 100
 type Deps = Pick<Needs<'tenants' | 'activities' | 'placeholders'>, 'store' | 'clock'>
 /** `values`: emails, and domains such as `@example.com`. */
 export type PlaceholderChanges = { readonly values: readonly string[]; readonly isRemoved: boolean }
-/** A tenant with what identifies no one by its order, and the people whom these values led to until now: the first hundred. */
+/** A tenant with its placeholders, and the people whom these emails led to until now: the first hundred. */
 export type TenantWithPlaceholders = Tenant & {
   readonly identifiesNobody: readonly string[]
   readonly joined?: readonly string[]

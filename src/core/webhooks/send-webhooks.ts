@@ -24,7 +24,7 @@ const SWEEP_MAX = 500
 const CLAIM_MS = 2_000
 /** Longer than a claim, one attempt and a few statements. */
 const LEASE_MS = 45_000
-/** Requests in flight may still create deliveries this long after an endpoint was deleted. They are swept before it is removed. */
+/** So long after an endpoint was deleted, requests in flight may still create deliveries. A sweep removes them first. */
 const DELETED_MS = 60_000
 
 /** Called if an endpoint begins to rest after failures, works again, or was disabled; with the last error or why. */

@@ -12,7 +12,7 @@ const STRANGER = idOf('tenant', 2)
 
 const activity: NewActivity = { tenantId: ACME, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
 
-/** An email, and a domain, that identify no one by order of the tenant. */
+/** Placeholders of the tenant: an email, and a domain. */
 const LISTED = [
   ['email', 'noreply@shop.example'],
   ['emailDomain', 'pos.example'],
