@@ -1,5 +1,6 @@
 import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
+import { kindAndSource } from './activity-kind.ts'
 import { baseUrl, call, can, get, path } from './api.ts'
 import { addressOf, bdi, button, facts, h, person, refill, time } from './dom.ts'
 import { payloadShown } from './fields.ts'
@@ -68,7 +69,7 @@ export const activityDetail = async (id: string, signal: AbortSignal, isInTimeli
     facts({
       Person: !isInTimeline && h('a', { href }, whoDid(log, signal)),
       'Sent as': bdi(sentAs),
-      From: [bdi(log.source), ' · ', bdi(log.type)],
+      What: kindAndSource(log),
       Page: pageOf(pageIdIn(log.payload)),
       Happened: time(log.occurredAt),
       Arrived: isLate && time(log.createdAt),

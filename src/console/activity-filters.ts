@@ -1,3 +1,4 @@
+import { kindOf } from './activity-kind.ts'
 import { field, isoOf } from './dialog.ts'
 import { button, goTo, h, startOfDay } from './dom.ts'
 import { knownSources } from './known-sources.ts'
@@ -73,14 +74,17 @@ export const filterBar = (filters: Filters, shown: readonly Named[]) => {
   const types = chip({
     label: 'Type',
     name: 'type',
-    texts: textsOf('all types', [type, ...ofSource.map((row) => row.type)]),
+    texts: textsOf('all types', [type, ...ofSource.map((row) => row.type)], typeText),
     value: type,
     choose: (chosen) => show({ type: chosen }),
   })
   void knownSources(AGE_MS_MAX).then((known) => {
-    const typeSets = source === '' ? [...known.values()] : [known.get(source) ?? new Set<string>()]
-    sources.add([...known.keys()])
-    types.add(typeSets.flatMap((set) => [...set]))
+    const chosen = source === '' ? [...known.values()] : [known.get(source)]
+    const isForm = source !== '' && known.get(source)?.isForm === true
+    sources.add([...known].map(([name, about]) => [name, about.isForm ? `${name} (form)` : name]))
+    types.add(
+      chosen.flatMap((about) => [...(about?.types ?? [])]).map((type) => [type, typeText(type, isForm)]),
+    )
   })
   const clear = button('Clear', () => goTo(['activity']), { class: 'link' })
   return [
@@ -101,9 +105,15 @@ export const filterBar = (filters: Filters, shown: readonly Named[]) => {
   ]
 }
 
-const textsOf = (all: string, values: readonly string[]) => {
+const textsOf = (all: string, values: readonly string[], textOf = (value: string) => value) => {
   const named = [...new Set(values.filter(Boolean))].sort((a, b) => a.localeCompare(b))
-  return { '': all, ...Object.fromEntries(named.map((value) => [value, value])) }
+  return { '': all, ...Object.fromEntries(named.map((value) => [value, textOf(value)])) }
+}
+
+/** A type in words, and as it was sent: several types may be the same kind. */
+const typeText = (type: string, isForm = false): string => {
+  const kind = kindOf(type, isForm)
+  return kind === type ? type : `${kind} (${type})`
 }
 
 type Chip = {
@@ -129,11 +139,14 @@ const chip = ({ label, name, texts, value, choose }: Chip) => {
       select,
       value && remove,
     ),
-    /** Adds values that can be chosen. */
-    add: (values: readonly string[]): void => {
-      const present = new Set([...select.options].map(({ value }) => value))
-      const missing = [...new Set(values)].filter((value) => !present.has(value)).sort()
-      select.append(...missing.map((value) => optionOf(value, value)))
+    /** Adds values that can be chosen, with their texts. The text of a value that is listed already is replaced. */
+    add: (texts: readonly (readonly [value: string, text: string])[]): void => {
+      const sorted = [...new Map(texts)].sort(([a], [b]) => a.localeCompare(b))
+      for (const [value, text] of sorted) {
+        const present = [...select.options].find((option) => option.value === value)
+        if (present) present.textContent = text
+        else select.append(optionOf(value, text))
+      }
     },
   }
 }

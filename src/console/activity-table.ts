@@ -1,4 +1,5 @@
 import { activityDetail, whoDid } from './activity-detail.ts'
+import { kindTag } from './activity-kind.ts'
 import { bdi, button, h, when } from './dom.ts'
 import { fieldsInLine } from './fields.ts'
 import { followLogs, type Restart, type Row, SLICE_LENGTH } from './follow-logs.ts'
@@ -26,7 +27,7 @@ const rowOf = (row: Row, signal: AbortSignal, onToggle: (row: Row, opened: HTMLE
     when(log.createdAt),
     opener,
     bdi(log.source),
-    h('bdi.tag', log.type),
+    kindTag(log),
     h('td.start', pageOf(row.pageId), fieldsInLine(fields)),
   )
   element.addEventListener('click', onclick)

@@ -1,6 +1,7 @@
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { activityDetail, personBy } from './activity-detail.ts'
 import { type Filters, filterBar, filtersIn, queryOf } from './activity-filters.ts'
+import { typeOrForm } from './activity-kind.ts'
 import { activityTable, ROWS_MAX } from './activity-table.ts'
 import { call, get, path, type Slice } from './api.ts'
 import {
@@ -133,7 +134,7 @@ const csvRowOf = async ({ log, pageId }: Row, text: string, signal: AbortSignal)
     Name: name,
     Email: email,
     Source: log.source,
-    Type: log.type,
+    Type: await typeOrForm(log),
     Page: (await pageBy(pageId))?.effectiveName,
     Person: log.prospectId,
   }

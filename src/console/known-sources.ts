@@ -1,9 +1,12 @@
 import type { Hook } from '../shapes/hook.ts'
 import type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
 import { can, get, type Slice } from './api.ts'
+import { isFormHook, isFormType } from './forms.ts'
 
-/** The sources that are connected or sent something in the last 30 days, with the types of their activities, by name. */
-type KnownSources = ReadonlyMap<string, ReadonlySet<string>>
+/** A source, the types of its activities, and whether people fill it in. */
+type KnownSource = { readonly types: ReadonlySet<string>; readonly isForm: boolean }
+/** The sources that are connected or sent something in the last 30 days, by name. */
+type KnownSources = ReadonlyMap<string, KnownSource>
 
 let read: Promise<KnownSources> = Promise.resolve(new Map())
 let readMs = 0
@@ -24,10 +27,17 @@ const readSources = async (): Promise<KnownSources> => {
   ])
   const connected = hooks.status === 'fulfilled' ? (hooks.value?.items ?? []) : []
   const counted = counts.status === 'fulfilled' ? (counts.value?.items ?? []) : []
-  const sources = new Map(connected.map(({ source }) => [source, new Set<string>()]))
+  const sources = new Map<string, { types: Set<string>; isForm: boolean }>()
+  const known = (name: string) => {
+    const source = sources.get(name) ?? { types: new Set(), isForm: false }
+    sources.set(name, source)
+    return source
+  }
+  for (const hook of connected) known(hook.source).isForm ||= isFormHook(hook)
   for (const { source, type } of counted) {
     if (source === null || type === null) continue
-    sources.set(source, (sources.get(source) ?? new Set()).add(type))
+    known(source).types.add(type)
+    known(source).isForm ||= isFormType(type)
   }
   return sources
 }

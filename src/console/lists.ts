@@ -3,7 +3,7 @@ import { button, type Child, card, h, refill } from './dom.ts'
 import { repeat } from './repeat.ts'
 
 /** A table; below 860 px its rows are cards. */
-export const table = (heads: readonly string[], rows: readonly Child[]) => {
+export const table = (heads: readonly Child[], rows: readonly Child[]) => {
   const names = heads.map((name) => h('th', { scope: 'col' }, name))
   return h('table', h('thead', h('tr', names)), h('tbody', rows))
 }
@@ -114,8 +114,8 @@ type LiveTable<Item> = {
   readonly path: string
   readonly heads: readonly string[]
   readonly rowOf: (item: Item) => HTMLElement
-  /** The text shown while the list is empty. */
-  readonly none: string
+  /** Shown while the list is empty. */
+  readonly none: Child
 }
 
 /** A table of a short list, such as all endpoints, that is read again every few seconds. */
@@ -126,7 +126,7 @@ export const liveTable = async <Item>({ signal, path, heads, rowOf, none }: Live
     const answer = await poll({}, signal)
     if (answer === null) return
     const rows = answer.value.items.map(rowOf)
-    refill(list, rows.length > 0 ? table(heads, rows) : h('p.muted.empty', none))
+    refill(list, rows.length > 0 ? table(heads, rows) : h('div.empty', none))
   }
   await repeat({ signal, work })
   return card(list)

@@ -31,8 +31,8 @@ const VIEWS: Readonly<Record<string, Entry>> = {
   activity: { title: 'Activity', scope: 'prospect_logs:read', load: () => import('./activity.ts') },
   people: { title: 'People', scope: 'prospects:read', load: () => import('./people.ts') },
   pages: { title: 'Pages', scope: 'page_groups:read', load: () => import('./pages.ts') },
-  sources: { title: 'Sources', scope: 'hooks:write', load: () => import('./sources.ts') },
-  webhooks: { title: 'Webhooks', scope: 'webhooks:write', load: () => import('./webhooks.ts') },
+  sources: { title: 'Forms & sources', scope: 'hooks:write', load: () => import('./sources.ts') },
+  webhooks: { title: 'CRM & webhooks', scope: 'webhooks:write', load: () => import('./webhooks.ts') },
   events: { title: 'Events', scope: 'events:read', load: () => import('./events.ts') },
 }
 /** The pause before a retry while the server cannot be reached. */

@@ -32,7 +32,7 @@ const firstSteps = () => {
     heading,
     h('p', 'Connect a form, a shop or any other source. What it sends appears here as it arrives.'),
     actions(
-      h('a.button.primary', { href: addressOf(['sources']) }, 'Connect a source'),
+      h('a.button.primary', { href: addressOf(['sources'], { connect: 'form' }) }, 'Connect a form'),
       button('Send an example', send),
     ),
     h(

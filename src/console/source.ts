@@ -6,15 +6,17 @@ import { isRefusing, noted } from './attention.ts'
 import { askToDelete, field, hoursField, openForm } from './dialog.ts'
 import { actions, addressOf, bdi, card, crumb, facts, goTo, h, refill, tag, time } from './dom.ts'
 import { payloadShown } from './fields.ts'
+import { isFormHook } from './forms.ts'
 import { liveMark } from './live-mark.ts'
 import { mappingEditor } from './mapping-editor.ts'
 import { gated, idOf, toCopy } from './notices.ts'
 import { itemTexts, memberOf } from './raw.ts'
 import { repeat } from './repeat.ts'
 
-/** Who can send to a hook. `token` and `hmac` are for all vendors without a preset. */
-export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = {
-  token: 'A form, a script, or any other sender',
+/** Who can send to a hook. `token` and `hmac` are for all others without a preset. */
+export const VENDORS: Readonly<Record<PresetName | 'form' | 'token' | 'hmac', string>> = {
+  form: 'A form on your website',
+  token: 'Zapier, n8n, Make, or a script',
   hmac: 'A vendor that signs with HMAC-SHA256',
   'cal.com': 'Cal.com',
   brevo: 'Brevo',
@@ -51,10 +53,12 @@ export const stateOf = (hook: Hook) => {
   return hook.lastReceivedAt ? tag('receiving', 'ok') : tag('waiting')
 }
 
-/** How a hook verifies its deliveries. */
-export const kindOf = ({ verify }: Hook): string => {
-  if (verify.preset) return VENDORS[verify.preset]
-  return verify.token ? 'secret address' : 'HMAC'
+/** Who sends to a hook, as far as it is known. */
+export const senderOf = (hook: Hook): string => {
+  const { verify } = hook
+  if (verify.preset) return isFormHook(hook) ? `${VENDORS[verify.preset]} form` : VENDORS[verify.preset]
+  if (isFormHook(hook)) return 'Form'
+  return verify.token ? 'Secret address' : 'Signed with HMAC'
 }
 
 /** Whether the address of a hook contains its secret. */
@@ -63,7 +67,7 @@ const hasSecretAddress = ({ verify }: Hook): boolean =>
 
 /** Whether a choice of `VENDORS` needs no secret. */
 export const signsNothing = (vendor: string): boolean =>
-  ['token', 'brevo', 'mailchimp', 'microsoft-graph', 'monday', 'sendgrid'].includes(vendor)
+  ['form', 'token', 'brevo', 'mailchimp', 'microsoft-graph', 'monday', 'sendgrid'].includes(vendor)
 
 /** One hook: its address, whether it receives, its last delivery, and the resulting activity. */
 export const sourceView = async (hookId: string, signal: AbortSignal) => {
@@ -82,7 +86,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
   const show = (): void => {
     const { source, description, status, lastReceivedAt, lastRefusal, lastWarning } = hook
     const isEnabled = status === 'enabled'
-    refill(heading, h('h1', bdi(source)), h('p.lead.muted', kindOf(hook), ' ', stateOf(hook)))
+    refill(heading, h('h1', bdi(source)), h('p.lead.muted', senderOf(hook), ' ', stateOf(hook)))
     refill(
       about,
       hasSecretAddress(hook)
@@ -97,8 +101,10 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
       }),
     )
     const toggleStatus = () => change({ status: isEnabled ? 'disabled' : 'enabled' })
+    const sendAddress = addressOf(['webhooks'], { connect: 'hubspot', source })
     refill(
       buttons,
+      can('webhooks:write') && h('a.button', { href: sendAddress }, 'Send to a CRM'),
       gated('hooks:write', isEnabled ? 'Disable' : 'Enable', toggleStatus),
       gated('hooks:write', 'New secret…', rotate),
       gated('hooks:write', 'Delete…', remove, { class: 'danger' }),
@@ -160,7 +166,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
   show()
   void repeat({ signal, work, onState: mark.set })
   return [
-    h('header', crumb('Sources', 'sources'), heading, mark),
+    h('header', crumb('Forms & sources', 'sources'), heading, mark),
     card(about, buttons),
     card(last),
     mapping.element,

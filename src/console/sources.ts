@@ -2,30 +2,49 @@ import type { Hook } from '../shapes/hook.ts'
 import { call, get, type Slice } from './api.ts'
 import { isRefusing, noted } from './attention.ts'
 import { choice, field, openForm } from './dialog.ts'
-import { actions, addressOf, type Child, goTo, h, rowLink, type View, when } from './dom.ts'
+import { actions, addressOf, type Child, goTo, h, replaceAddress, rowLink, type View, when } from './dom.ts'
+import { FORM_TYPE } from './forms.ts'
 import { liveTable, row } from './lists.ts'
 import { gated, toCopy } from './notices.ts'
 import { type NamedPage, pagesToChoose } from './page-names.ts'
-import { addressOfHook, kindOf, signsNothing, sourceView, stateOf, VENDORS } from './source.ts'
+import { addressOfHook, senderOf, signsNothing, sourceView, stateOf, VENDORS } from './source.ts'
 
-/** All hooks, to which vendors and forms send; or one hook. */
-export const view: View = (place, signal) => (place.id ? sourceView(place.id, signal) : listView(signal))
+/** All hooks, to which forms and vendors send; or one hook. An address with `connect` asks for a new one at once. */
+export const view: View = ({ id, search }, signal) => {
+  if (id) return sourceView(id, signal)
+  const connected = search.get('connect')
+  if (connected !== null) {
+    replaceAddress(['sources'], {})
+    void connect(Object.hasOwn(VENDORS, connected) ? connected : 'form')
+  }
+  return listView(signal)
+}
 
 const listView = async (signal: AbortSignal) => [
   h(
     'header',
-    h('h1', 'Sources'),
-    actions(gated('hooks:write', 'Connect a source', connect, { class: 'primary' })),
+    h(
+      'div',
+      h('h1', 'Forms & sources'),
+      h('p.lead.muted', 'Where activities come from: forms, shops, and other tools.'),
+    ),
+    actions(
+      gated('hooks:write', 'Connect another source', () => connect('token')),
+      gated('hooks:write', 'Connect a form', () => connect('form'), { class: 'primary' }),
+    ),
   ),
   await liveTable<Hook>({
     signal,
     path: '/hooks?limit=100',
     heads: ['Source', 'State', 'Last received', 'Last problem'],
-    none: 'Each delivery of a form or vendor becomes an activity.',
+    none: h(
+      'p.muted.empty',
+      'Nothing is connected yet. What a form or a tool sends becomes an activity of a person.',
+    ),
     rowOf: (hook) => {
       const { hookId, source, lastReceivedAt, lastRefusal, lastWarning } = hook
       return row(
-        rowLink(addressOf(['sources', hookId]), source, kindOf(hook)),
+        rowLink(addressOf(['sources', hookId]), source, senderOf(hook)),
         stateOf(hook),
         when(lastReceivedAt, 'nothing received yet'),
         noted(isRefusing(hook) ? lastRefusal : lastWarning),
@@ -35,12 +54,12 @@ const listView = async (signal: AbortSignal) => [
 ]
 
 /** Asks who sends, then shows the address to paste there. */
-const connect = async (): Promise<void> => {
-  const fields = connectFields(await pagesToChoose().catch(() => new Map()))
+const connect = async (vendor: string): Promise<void> => {
+  const fields = connectFields(vendor, await pagesToChoose().catch(() => new Map()))
   let confirmedSource: string | undefined
   openForm({
-    title: 'Connect a source',
-    done: 'The address of this source',
+    title: 'Connect a form or another source',
+    done: 'Its address',
     action: 'Create the address',
     body: fields,
     run: async (values) => {
@@ -58,7 +77,7 @@ const connect = async (): Promise<void> => {
 }
 
 /** The fields of the form. Those that the chosen vendor does not need are hidden. */
-const connectFields = (pages: ReadonlyMap<string, NamedPage>) => {
+const connectFields = (chosen: string, pages: ReadonlyMap<string, NamedPage>) => {
   const secret = field(
     'Signing secret',
     'secret',
@@ -71,7 +90,7 @@ const connectFields = (pages: ReadonlyMap<string, NamedPage>) => {
     'Page that visitors see afterwards',
     'redirectTo',
     { type: 'url', placeholder: 'https://www.example.com/thanks' },
-    'For a form: without it, visitors see code.',
+    'Without it, visitors see code.',
   )
   const pageNames = [...pages].map(([id, { name, groupName }]) => [id, `${name} (${groupName})`])
   const pageId = choice('Page that the form is on', 'pageId', {
@@ -93,10 +112,11 @@ const connectFields = (pages: ReadonlyMap<string, NamedPage>) => {
   )
   const adapt = (): void => {
     const vendor = vendors.querySelector('select')?.value ?? ''
-    const hasPreset = vendor !== 'token' && vendor !== 'hmac'
+    const hasPreset = !['form', 'token', 'hmac'].includes(vendor)
+    const isForm = vendor === 'form'
     secret.hidden = signsNothing(vendor)
-    redirectTo.hidden = vendor !== 'token'
-    pageId.hidden = vendor !== 'token' || pages.size === 0
+    redirectTo.hidden = !isForm
+    pageId.hidden = !isForm || pages.size === 0
     header.hidden = vendor !== 'hmac'
     prefix.hidden = vendor !== 'hmac'
     for (const label of [secret, header])
@@ -104,19 +124,21 @@ const connectFields = (pages: ReadonlyMap<string, NamedPage>) => {
     const name = source.querySelector('input')
     if (name && !isNameTyped) name.value = hasPreset ? vendor : ''
   }
-  const vendors = choice('Who sends?', 'vendor', VENDORS, { onchange: adapt })
+  const vendors = choice('Who sends?', 'vendor', VENDORS, { value: chosen, onchange: adapt })
   adapt()
   return [vendors, source, secret, header, prefix, redirectTo, pageId]
 }
 
 const newHook = (values: Readonly<Record<string, string>>) => {
   const { vendor, source, secret, header, prefix, redirectTo } = values
-  if (vendor === 'token') {
-    const map = { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] }
-    const hook = { source, map, verify: { token: true }, fieldsAsAttributes: true }
-    if (!redirectTo) return hook
+  const map = { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] }
+  const hook = { source, verify: { token: true }, fieldsAsAttributes: true }
+  if (vendor === 'token') return { ...hook, map: { ...map, type: ['/type'] } }
+  if (vendor === 'form') {
+    const form = { ...hook, map: { ...map, type: [`=${FORM_TYPE}`] } }
+    if (!redirectTo) return form
     // Scripts of that site may read the answer. The trap is not `website`, because a form may really ask for that.
-    return { ...hook, redirectTo, origins: [new URL(redirectTo).origin], trap: TRAP }
+    return { ...form, redirectTo, origins: [new URL(redirectTo).origin], trap: TRAP }
   }
   if (vendor === 'hmac') {
     const hmac = { algorithm: 'sha256', encoding: 'hex', header, prefix: prefix || undefined }
@@ -128,10 +150,16 @@ const newHook = (values: Readonly<Record<string, string>>) => {
 /** A field that visitors do not see, so only robots fill it in. */
 const TRAP = 'website2'
 
+/** Where the address is pasted. */
+const TARGETS: Readonly<Record<string, string>> = {
+  form: 'into your form',
+  token: 'into your tool or script, which posts email, name and other fields there',
+}
+
 type Form = { readonly hasTrap: boolean; readonly pageId: string }
 const addressShown = (vendor: string, address: string, form: Form): readonly Child[] => {
-  const isForm = vendor === 'token'
-  const target = isForm ? 'into your form or script' : 'where the vendor asks for a webhook URL'
+  const isForm = vendor === 'form'
+  const target = TARGETS[vendor] ?? 'where the vendor asks for a webhook URL'
   const isSecret = signsNothing(vendor)
   return [
     h('p', `Paste this address ${target}.`),
@@ -142,9 +170,9 @@ const addressShown = (vendor: string, address: string, form: Form): readonly Chi
       toCopy('A form', formExample(address, form)),
       !form.pageId && h('p.muted', 'To see which page brings people, add this to the form of each page:'),
       !form.pageId && toCopy('A field that names the page', pageField('page_…')),
-      h('p', 'Or in a terminal:'),
-      toCopy('A first delivery', curlExample(address)),
     ],
+    (isForm || vendor === 'token') &&
+      h('details', h('summary', 'Try it in a terminal'), toCopy('A first delivery', curlExample(address))),
     h('p.muted', 'Close this to watch the first delivery arrive.'),
   ]
 }

@@ -10,7 +10,7 @@ t.afterEach(consoleWindow.leave)
 
 t.test('the name typed for a source stays when the vendor is chosen', { skip }, async (t) => {
   const { page } = await consoleWindow.open('sources')
-  await page.getByRole('button', { name: 'Connect a source' }).click()
+  await page.getByRole('button', { name: 'Connect a form' }).click()
   await page.locator('dialog [name=source]').fill('my shop')
 
   await page.locator('dialog [name=vendor]').selectOption('shopify')
@@ -198,7 +198,7 @@ t.test('activities are filtered by presets of time and by sources to choose from
   await until('only that source is shown', async () => (await rows.count()) === 1)
   t.strictSame(await page.getByLabel('Type', { exact: true }).locator('option').allTextContents(), [
     'all types',
-    'form_submitted',
+    'form (form_submitted)',
   ])
   await page.getByLabel('Time', { exact: true }).selectOption('Yesterday')
   await page.getByText('No activity fits these filters.').waitFor()

@@ -404,7 +404,7 @@ t.test('a page is unpublished and deleted', { skip }, async (t) => {
 t.test('a form is connected as a source, and what it sends arrives', { skip }, async (t) => {
   const { page, call, wrong, shows } = await consoleWindow.open('now')
   await go(page, 's')
-  await pressOn(page, 'Connect a source')
+  await pressOn(page, 'Connect a form')
   await type(page, 'source', 'contact form')
   await type(page, 'redirectTo', 'https://www.example.com/thanks')
   await press(page, 'Enter')
@@ -462,7 +462,7 @@ t.test('a mapping shows what it finds in the last delivery, and is saved', { ski
 t.test('a second source of the same name is refused', { skip }, async (t) => {
   await newHook('shop')
   const { page, wrong, shows } = await consoleWindow.open('sources')
-  await pressOn(page, 'Connect a source')
+  await pressOn(page, 'Connect a form')
   await type(page, 'source', 'shop')
   await press(page, 'Enter')
   await shows('There is a source of this name already.')

@@ -176,7 +176,7 @@ t.test('it fits, is readable and has names for its controls, in light and dark',
 t.test('a form says which page it is on, and its deliveries carry that', { skip }, async (t) => {
   const pageId = await newPage('Herbs')
   const { page, call, wrong, shows } = await consoleWindow.open('sources')
-  await page.getByRole('button', { name: 'Connect a source' }).click()
+  await page.getByRole('button', { name: 'Connect a form' }).click()
   await page.locator('[name=source]').fill('herbs form')
   await page.locator('[name=pageId]').selectOption({ value: pageId })
   await page.getByRole('button', { name: 'Create the address' }).click()
