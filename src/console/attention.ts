@@ -6,6 +6,7 @@ import type { WebhookEndpoint } from '../shapes/webhook.ts'
 import type { WebhookDelivery } from '../shapes/webhook-delivery.ts'
 import { can, get, path, type Slice } from './api.ts'
 import { addressOf, bdi, type Child, card, counted, h, tag, time } from './dom.ts'
+import { plainReason } from './notices.ts'
 
 const DAY_MS = 86_400_000
 /** Only the newest pages of the newest groups are checked. */
@@ -32,7 +33,7 @@ const MARKS = {
 } as const
 /** The text of the link to the place, by view. */
 const LINK_TEXTS: Readonly<Record<string, string>> = {
-  webhooks: 'Open endpoint',
+  webhooks: 'Open receiver',
   sources: 'Open source',
   pages: 'Open page',
   people: 'Open person',
@@ -81,9 +82,9 @@ const checkWebhooks = async (signal: AbortSignal): Promise<Item[]> => {
   return (await Promise.all(checks)).flat()
 }
 const checkEndpoint = async (endpoint: WebhookEndpoint, signal: AbortSignal): Promise<Item[]> => {
-  const { webhookEndpointId: id, url, status, disabledReason, lastError } = endpoint
+  const { webhookEndpointId: id, status, disabledReason, lastError } = endpoint
   const place = ['webhooks', id] as const
-  const name = bold(shortUrl(url))
+  const name = bold(nameOf(endpoint))
   if (status === 'disabled') {
     if (disabledReason === null) return []
     return [{ mark: 'disabled', place, text: [name, ' was disabled: ', disabledReason] }]
@@ -94,7 +95,7 @@ const checkEndpoint = async (endpoint: WebhookEndpoint, signal: AbortSignal): Pr
   return failed.items.map(({ lastError }) => ({
     mark: 'failed',
     place,
-    text: ['A delivery to ', name, ' failed for good: ', lastError],
+    text: ['A delivery to ', name, ' failed for good: ', plainReason(lastError ?? '')],
   }))
 }
 
@@ -174,6 +175,9 @@ const bold = (text: string) => h('b', bdi(text))
 /** A URL short enough to recognize an endpoint in a list. */
 export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, '').slice(0, 60)
 
+/** What an endpoint is called: by its note, or else by its address. */
+export const nameOf = ({ url, description }: WebhookEndpoint): string => description || shortUrl(url)
+
 /** When a hook last noted a problem, and which. */
 export const noted = (problem: Hook['lastRefusal']): Child =>
   problem && [time(problem.at), ': ', h('span.warning', problem.reason)]
@@ -190,7 +194,7 @@ export const whyFailing = ({ failures, failingSince, lastError }: WebhookEndpoin
     howOftenFailed(failures),
     time(failingSince ?? lastError.at),
     ': ',
-    h('span.bad', bdi(lastError.reason)),
+    h('span.bad', bdi(plainReason(lastError.reason))),
   ]
 const howOftenFailed = (failures: number): string => {
   if (failures === 0) return 'gets nothing, since '

@@ -19,9 +19,10 @@ import {
   when,
 } from './dom.ts'
 import { wordsOf } from './endpoint-form.ts'
+import { fieldsShown } from './fields.ts'
 import { loadMore, row, segments, table } from './lists.ts'
 import type { LiveState } from './live-mark.ts'
-import { gated, json, notify } from './notices.ts'
+import { gated, notify, plainReason, reasonShown } from './notices.ts'
 import { memberOf } from './raw.ts'
 
 const STATUSES = { '': 'all', pending: 'waiting', delivered: 'delivered', failed: 'failed' }
@@ -94,6 +95,9 @@ export const deliveriesOf = (
   }
 }
 
+/** What a receiver answered, which is mostly JSON. */
+const answerShown = (answer: string) => h('details', h('summary', 'Show'), h('bdi.mono', answer))
+
 const COLUMNS = ['When', 'Event', 'State', 'Attempts', 'Outcome', '']
 const STATUS_COLOURS = { pending: 'warning', delivered: 'ok', failed: 'bad' } as const
 
@@ -109,7 +113,7 @@ const isDue = (nextAttemptAt: string | null): boolean =>
 const outcomeOf = ({ status, lastError, nextAttemptAt, deliveredAt }: WebhookDelivery): Child => {
   if (status === 'delivered') return deliveredAt && time(deliveredAt)
   const next = nextAttemptAt && ['Next attempt ', time(nextAttemptAt)]
-  return bdi([lastError, ' ', isDue(nextAttemptAt) ? 'Due now.' : next])
+  return bdi([lastError && plainReason(lastError), ' ', isDue(nextAttemptAt) ? 'Due now.' : next])
 }
 
 /** One delivery: the receiver's responses to the last attempts, and the body. */
@@ -122,12 +126,12 @@ export const deliveryView = async (endpointId: string, eventId: string, signal: 
       when(at),
       `${ms.toLocaleString('en')} ms`,
       status ?? 'none',
-      bdi(error),
-      answer === null ? h('span.muted', 'not kept') : h('bdi.mono', answer),
+      error && reasonShown(error),
+      answer === null ? h('span.muted', 'not kept') : answerShown(answer),
     ),
   )
   return [
-    h('header', crumb('Endpoint', 'webhooks', endpointId), h('h1', wordsOf(type))),
+    h('header', crumb('Receiver', 'webhooks', endpointId), h('h1', wordsOf(type))),
     card(
       facts({
         State: STATUSES[status],
@@ -143,10 +147,10 @@ export const deliveryView = async (endpointId: string, eventId: string, signal: 
         ? table(['When', 'Took', 'Status', 'Error', 'Answer'], rows)
         : h('p.muted.empty', 'No attempts yet.'),
     ),
-    h('h2.label', 'Body, as it would be sent now'),
+    h('h2.label', 'What would be sent now'),
     card(
       value.body !== null
-        ? json('Body', memberOf(text, 'body'))
+        ? fieldsShown('Body', memberOf(text, 'body'))
         : h('p.bad', 'Larger than 256 KiB: the template inserts too much.'),
     ),
   ]

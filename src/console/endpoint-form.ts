@@ -1,7 +1,7 @@
 import type { EventType } from '../shapes/event.ts'
 import type { WebhookEndpoint } from '../shapes/webhook.ts'
 import { area, field, linesOf, tick } from './dialog.ts'
-import { h, tag } from './dom.ts'
+import { bdi, type Child, h, tag } from './dom.ts'
 import { toCopy } from './notices.ts'
 
 /** The events in words. */
@@ -27,6 +27,14 @@ const WORDS: Readonly<Record<EventType, string>> = {
 }
 export const EVENT_TYPES = Object.keys(WORDS) as readonly EventType[]
 export const wordsOf = (type: EventType): string => WORDS[type] ?? type
+
+/** What an endpoint gets: the activities of its sources, or events. */
+export const whatIsSent = ({ types, sources, logTypes }: WebhookEndpoint): Child => {
+  if (types === null) return 'all events'
+  if (types.some((type) => type !== 'prospect_log.created')) return types.map(wordsOf).join(', ')
+  const from = sources ? ['activities of ', bdi(sources.join(', '))] : 'all activities'
+  return [from, logTypes && [', only ', bdi(logTypes.join(', '))]]
+}
 
 export const healthOf = ({ status, lastError, disabledReason }: WebhookEndpoint) => {
   if (status === 'disabled') return tag('disabled', disabledReason ? 'bad' : '')

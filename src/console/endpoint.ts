@@ -1,14 +1,15 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
 import { call, path, pollOf } from './api.ts'
-import { shortUrl, whyFailing } from './attention.ts'
+import { nameOf, whyFailing } from './attention.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { askToDelete, hoursField, isoOf, openForm, tick, timeField } from './dialog.ts'
 import { actions, bdi, card, counted, crumb, facts, goTo, h, type Place, refill } from './dom.ts'
-import { endpointFields, endpointOf, healthOf, secretToCopy, wordsOf } from './endpoint-form.ts'
+import { endpointFields, endpointOf, healthOf, secretToCopy, whatIsSent, wordsOf } from './endpoint-form.ts'
 import { liveMark } from './live-mark.ts'
-import { gated, idOf, notify, pretty } from './notices.ts'
+import { forOperator, gated, idOf, notify, pretty } from './notices.ts'
 import { memberOf } from './raw.ts'
 import { repeat } from './repeat.ts'
+import { editReceiver, isReceiver } from './send-to.ts'
 import { sendTest, templateEditor } from './template-editor.ts'
 
 /** One endpoint: its health, its template and its deliveries. */
@@ -30,8 +31,8 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     const toggleStatus = () => change({ status: isEnabled ? 'disabled' : 'enabled' })
     refill(
       heading,
-      h('h1', bdi(shortUrl(endpoint.url))),
-      h('p.lead.muted', bdi(endpoint.description), ' ', healthOf(endpoint)),
+      h('h1', bdi(nameOf(endpoint))),
+      h('p.lead.muted', whatIsSent(endpoint), ' ', healthOf(endpoint)),
     )
     refill(about, factsOf(endpoint))
     refill(
@@ -48,9 +49,10 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     await template?.load()
     await sendTest(url, () => template?.eventId(), tested)
   }
-  const edit = () =>
+  const edit = () => (isReceiver(endpoint) ? editReceiver(endpoint, change) : editEndpoint())
+  const editEndpoint = () =>
     openForm({
-      title: 'Edit the endpoint',
+      title: 'Edit this receiver',
       action: 'Save',
       body: endpointFields(endpoint),
       run: (values) => change(endpointOf(values)),
@@ -81,7 +83,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     })
   const remove = () =>
     askToDelete(
-      shortUrl(endpoint.url),
+      nameOf(endpoint),
       'It receives nothing more, and deliveries that wait are dropped. Events stay in the feed.',
       async () => {
         await call('DELETE', url)
@@ -91,7 +93,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
 
   const savedBody = memberOf(first.text, 'body')
   const template =
-    endpoint.body === null ? null : templateEditor(pretty(savedBody), () => endpoint.sources?.[0], signal)
+    endpoint.body === null ? null : templateEditor(pretty(savedBody), () => endpoint.sources, signal)
   const save = async () => {
     await change(`{"body":${template?.input.value}}`)
     notify('Saved. It applies to all that is sent from now on.')
@@ -110,11 +112,11 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   show()
   void repeat({ signal, work, onState: mark.set, state: deliveries.state })
   return [
-    h('header', crumb('Webhooks', 'webhooks'), heading, mark),
+    h('header', crumb('CRM & webhooks', 'webhooks'), heading, mark),
     card(about, buttons, tested),
     template && [
-      h('h2.label', 'Body'),
-      card(template.element, actions(gated('webhooks:write', 'Save the body', save))),
+      h('h2.label', 'What is sent'),
+      card(template.element, actions(gated('webhooks:write', 'Save what is sent', save))),
     ],
     h('h2.label', 'Deliveries, newest first'),
     deliveries.element,
@@ -132,7 +134,7 @@ const factsOf = (endpoint: WebhookEndpoint) => {
     Types: bdi(logTypes?.join(', ')),
     Headers: headers && Object.keys(headers).join(', '),
     Method: method !== 'POST' && method,
-    Failing: lastError && [whyFailing(endpoint), hint],
+    Failing: lastError && [whyFailing(endpoint), forOperator(lastError.reason), hint],
     Disabled: disabledReason && h('span.bad', disabledReason),
     ID: idOf(webhookEndpointId),
   })

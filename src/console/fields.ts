@@ -92,7 +92,11 @@ const SHOWN_MAX = 20
 const FIELDS_MAX = 500
 
 /** A payload as labels and values, and as JSON on demand. `more`: buttons beside those that copy it. */
-export const payloadShown = (json: string, ...more: readonly Child[]): Child => {
+export const payloadShown = (json: string, ...more: readonly Child[]): Child =>
+  fieldsShown('Payload', json, ...more)
+
+/** The same for any other JSON object. */
+export const fieldsShown = (name: string, json: string, ...more: readonly Child[]): Child => {
   const fields = fieldsIn(json, FIELDS_MAX)
   const list = h('dl.facts', fields.slice(0, SHOWN_MAX).map(pairOf))
   const rest = fields.slice(SHOWN_MAX)
@@ -105,7 +109,7 @@ export const payloadShown = (json: string, ...more: readonly Child[]): Child => 
   const exact = h('div', { hidden: true })
   const toggle = button('Show as JSON', () => {
     exact.hidden = !exact.hidden
-    if (!exact.hasChildNodes()) refill(exact, code(pretty(json), 'Payload'))
+    if (!exact.hasChildNodes()) refill(exact, code(pretty(json), name))
     toggle.textContent = exact.hidden ? 'Show as JSON' : 'Hide JSON'
   })
   return [
@@ -114,7 +118,7 @@ export const payloadShown = (json: string, ...more: readonly Child[]): Child => 
     exact,
     actions(
       toggle,
-      button('Copy payload', () => copy(json)),
+      button(`Copy ${name.toLowerCase()}`, () => copy(json)),
       ...more,
     ),
   ]

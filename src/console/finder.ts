@@ -8,12 +8,14 @@ import { findPeople } from './find-people.ts'
 import { knownPages } from './known-pages.ts'
 import { knownSources } from './known-sources.ts'
 import { type Found, pickerFor } from './picker.ts'
+import { RECEIVERS } from './receivers.ts'
+import { VENDORS } from './source.ts'
 
 /** So many of each kind are shown. */
 const SHOWN_MAX = 6
 const SOURCES_AGE_MS = 10_000
 
-/** Shows below a field what it finds: people, pages, sources and views. `leave` is called before one is opened. */
+/** Shows below a field what it finds: people, pages, sources, views, and what can be connected. `leave` is called before one is opened. */
 export const finderFor = (field: HTMLInputElement, leave: () => void) => {
   const at = (address: string) => () => {
     leave()
@@ -34,6 +36,9 @@ export const finderFor = (field: HTMLInputElement, leave: () => void) => {
   }
   const sourceFound = (source: string): Found => {
     return { title: source, kind: 'Activities of this source', take: at(addressOf(['activity'], { source })) }
+  }
+  const connectionFound = ({ title, view, connect }: (typeof CONNECTIONS)[number]): Found => {
+    return { title, kind: 'Connect', take: at(addressOf([view], { connect })) }
   }
   const viewFound = (link: HTMLAnchorElement): Found => {
     return { title: titleOf(link), kind: 'View', take: at(link.hash) }
@@ -68,12 +73,24 @@ export const finderFor = (field: HTMLInputElement, leave: () => void) => {
         .filter(({ source }) => matches(source))
         .map(hookFound),
       viewsFound,
+      CONNECTIONS.filter(({ title }) => matches(title)).map(connectionFound),
     ].flatMap((ofOneKind) => ofOneKind.slice(0, SHOWN_MAX))
     const failed = searches.find(({ status }) => status === 'rejected')
     if (found.length === 0 && failed?.status === 'rejected') throw failed.reason
     return found
   })
 }
+
+/** What can be connected, in words that a reader would search for. */
+const CONNECTIONS = [
+  { title: 'Send to a CRM', view: 'webhooks', connect: 'hubspot' },
+  ...Object.entries(RECEIVERS).map(([connect, { name }]) => {
+    return { title: `Send to ${name}`, view: 'webhooks', connect }
+  }),
+  ...Object.entries(VENDORS).map(([connect, name]) => {
+    return { title: `Receive from ${name}`, view: 'sources', connect }
+  }),
+]
 
 const titleOf = (link: HTMLElement): string => link.querySelector('span')?.textContent ?? ''
 

@@ -12,13 +12,25 @@ export const bytesOf = (text: string): number => new TextEncoder().encode(text).
 
 export type NewestEvent = { readonly eventId: string; readonly text: string }
 
-/** The newest activity as the event that webhooks send for it; null if there is none. */
+/** Of more sources than this, only the first are searched. */
+const SOURCES_MAX = 6
+
+/** The newest activity of these sources, or of all, as the event that webhooks send for it; null if there is none. */
 export const readNewestEvent = async (
-  source: string | undefined,
+  sources: readonly string[] | null,
   signal?: AbortSignal,
 ): Promise<NewestEvent | null> => {
-  const { text } = await call('GET', '/prospect_logs', { query: { limit: 1, source }, signal })
-  const [log] = itemTexts(text)
+  const read = async (source?: string): Promise<readonly string[]> => {
+    const { text } = await call('GET', '/prospect_logs', { query: { limit: 1, source }, signal })
+    return itemTexts(text)
+  }
+  const found = await Promise.all(sources === null ? [read()] : sources.slice(0, SOURCES_MAX).map(read))
+  // Ids begin with the time of arrival.
+  const idOf = (log: string): string => JSON.parse(log).prospectLogId
+  const log = found
+    .flat()
+    .sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
+    .at(-1)
   if (log === undefined) return null
   const { prospectLogId, prospectId, createdAt }: ProspectLog = JSON.parse(log)
   const person = await get<Prospect>(path`/prospects/${prospectId}`, {}, signal).catch(() => null)

@@ -44,12 +44,28 @@ export const notify = (text: string): void => {
 /** The name of the field that a JSON pointer leads to, such as `sources` for `/sources/0`. */
 const fieldOf = (pointer = ''): string | undefined => /[a-z]\w*(?=(\/\d+)?$)/i.exec(pointer)?.[0]
 
+/** Reasons that name settings of the server, which only its operator can change. */
+const NAMES_SETTINGS = /WEBHOOKS_ALLOWED_|allowedHosts/
+const REFUSED_ADDRESS =
+  'This server sends only to public https:// addresses. Check the address. If it is right, the operator of this server can allow it.'
+
+/** Why nothing can be sent to an address, as far as the reader can do something about it. */
+export const plainReason = (reason: string): string =>
+  NAMES_SETTINGS.test(reason) ? REFUSED_ADDRESS : reason
+
+/** What the operator has to know about a reason, on demand. */
+export const forOperator = (reason: string): Child =>
+  NAMES_SETTINGS.test(reason) && h('details', h('summary', 'For the operator'), h('span.muted', reason))
+
+/** The reason for the reader and for the operator. */
+export const reasonShown = (reason: string): Child => [h('bdi', plainReason(reason)), forOperator(reason)]
+
 /** An error with all the details that support would ask for. */
 export const errorOf = (error: unknown): Child => {
   if (!(error instanceof Problem)) return h('span', (error as Error).message)
   const { message, code, requestId, errors, prospectId } = error
   const details = errors.map(({ detail, pointer, parameter }) =>
-    h('li', h('b', fieldOf(pointer) ?? parameter), ` ${detail}`),
+    h('li', h('b', fieldOf(pointer) ?? parameter), ' ', reasonShown(detail)),
   )
   return [
     details.length > 0 ? h('ul', details) : h('span', message),

@@ -1,23 +1,32 @@
 import { parseTemplate, render } from '../json/template.ts'
+import type { Prospect } from '../shapes/prospect.ts'
 import type { WebhookTest } from '../shapes/webhook.ts'
-import { call, Problem } from './api.ts'
+import { call, can, get, Problem, type Slice } from './api.ts'
 import { area } from './dialog.ts'
 import { type Child, h, refill } from './dom.ts'
 import { bytesOf, type NewestEvent, readNewestEvent } from './newest-event.ts'
-import { code, pretty } from './notices.ts'
+import { code, pretty, reasonShown } from './notices.ts'
 import { memberOf } from './raw.ts'
 import { templateForm } from './template-form.ts'
 
 /** The service sends no larger body: see `webhook-body.ts`. */
 const BODY_BYTES_MAX = 262_144
 
-/** A template as a form; and as JSON, with the body that it makes of the newest activity. */
+/** People whose attributes are offered: the newest ones. */
+const PEOPLE_MAX = 50
+
+/**
+ * A template as a form; and as JSON on demand, with the body that it makes of the newest activity of these sources, or of
+ * all. `more` is shown beside the JSON.
+ */
 export const templateEditor = (
   template: string,
-  sourceNow: () => string | undefined,
+  sourcesNow: () => readonly string[] | null,
   signal?: AbortSignal,
+  more?: Child,
 ) => {
   let event: NewestEvent | null = null
+  let seen: readonly string[] = []
   let whyNoEvent = 'Loading…'
   const preview = h('div', { role: 'status' })
   const form = templateForm((changed) => {
@@ -25,7 +34,7 @@ export const templateEditor = (
     show()
   })
   const show = (): void => {
-    form.show(input.value, event)
+    form.show(input.value, event, seen)
     refill(
       preview,
       h('small', 'Filled in with the newest activity'),
@@ -36,7 +45,7 @@ export const templateEditor = (
   const input = label.querySelector('textarea') as HTMLTextAreaElement
   const load = async (): Promise<void> => {
     try {
-      event = await readNewestEvent(sourceNow(), signal)
+      event = await readNewestEvent(sourcesNow(), signal)
       whyNoEvent = 'Nothing to fill in yet.'
     } catch (error) {
       whyNoEvent = (error as Error).message
@@ -45,6 +54,10 @@ export const templateEditor = (
   }
   show()
   void load()
+  void attributeNames(signal).then((names) => {
+    seen = names
+    show()
+  })
   const hint = h(
     'small',
     h('code', '{{/data/prospect/email}}'),
@@ -52,17 +65,29 @@ export const templateEditor = (
     h('code', '?'),
     ' before the braces its member is left out if there is none.',
   )
+  const advanced = h(
+    'details',
+    h('summary', 'Advanced: show as JSON'),
+    more,
+    h('div.beside', label, preview),
+    hint,
+  )
   return {
-    element: h(
-      'div.fields',
-      form.element,
-      h('details', h('summary', 'Advanced: the body as JSON'), h('div.beside', label, preview), hint),
-    ),
+    element: h('div.fields', form.element, advanced),
+    advanced,
     input,
     show,
     load,
     eventId: () => event?.eventId,
   }
+}
+
+/** The names of the attributes that people have. */
+const attributeNames = async (signal?: AbortSignal): Promise<readonly string[]> => {
+  if (!can('prospects:read')) return []
+  const query = { limit: PEOPLE_MAX }
+  const { items } = await get<Slice<Prospect>>('/prospects', query, signal).catch(() => ({ items: [] }))
+  return [...new Set(items.flatMap(({ attributes }) => Object.keys(attributes)))].sort()
 }
 
 /** The first fault of a template, or null. */
@@ -92,8 +117,8 @@ export const sendTest = async (url: string, eventId: () => string | undefined, r
       result,
       delivered
         ? h('p.ok', `Delivered: status ${statusCode} after ${durationMs} ms.`)
-        : h('p.bad', `Not delivered after ${durationMs} ms: ${error ?? ''}`),
-      answer && h('p', 'It answered: ', h('bdi.mono', answer)),
+        : h('p.bad', `Not delivered after ${durationMs} ms: `, reasonShown(error ?? '')),
+      answer && h('details', { open: !delivered }, h('summary', 'What it answered'), h('bdi.mono', answer)),
       h('details', h('summary', 'What was sent'), code(pretty(memberOf(text, 'body')), 'What was sent')),
     )
   } catch (error) {

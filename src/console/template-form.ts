@@ -4,92 +4,185 @@ import { fieldsIn } from './fields.ts'
 import type { NewestEvent } from './newest-event.ts'
 import { memberOf } from './raw.ts'
 
-/** What a receiver's field can be filled with, by the place in a template. A place with `?` may lead to nothing. */
-const PLACES: Readonly<Record<string, string>> = {
+/** What fills a receiver's field, by its place in a template, in groups. A place with `?` may lead to nothing. */
+type Places = Readonly<Record<string, string>>
+const PERSON: Places = {
   '/data/prospect/email': 'Email',
   '/data/prospect/name?': 'Name',
   '/data/prospect/firstName?': 'First name',
   '/data/prospect/lastName?': 'Last name',
   '/data/prospect/externalId?': 'External ID',
+}
+const ACTIVITY: Places = {
   '/data/source': 'Source',
   '/data/type': 'Type',
   '/data/occurredAt': 'Time',
-  '/data/payload': 'All fields of the activity',
 }
+const ATTRIBUTES = '/data/prospect/attributes'
+const PAYLOAD = '/data/payload'
+/** Attributes that most tenants have. */
+const USUAL_ATTRIBUTES = ['company', 'phone']
 const PLACE = /^\{\{(\/[^{}]+)\}\}$/
 /** Only the first fields of the newest activity are offered. */
 const FIELDS_MAX = 30
 const VALUE_LENGTH_MAX = 60
 
-type Json = Record<string, unknown>
-/** A member of a template that is filled with one place. */
-type Row = { readonly parent: Json; readonly name: string; readonly place: string }
+/** What receivers call their fields, in words. Any other name is shown unchanged. */
+const LABELS: Readonly<Record<string, string>> = {
+  email: 'Email',
+  name: 'Name',
+  firstname: 'First name',
+  lastname: 'Last name',
+  company: 'Company',
+  phone: 'Phone',
+  text: 'Message',
+  source: 'Source',
+  type: 'Type',
+  occurredat: 'Time',
+  attributes: 'Fields of the person',
+  payload: 'Fields of the activity',
+}
+const labelOf = (name: string): string => {
+  const key = name.toLowerCase()
+  return Object.hasOwn(LABELS, key) ? (LABELS[key] as string) : name
+}
 
-/** The members that are filled with one place, in their order. */
-const rowsIn = (value: unknown): Row[] => {
+type Json = Record<string, unknown>
+type Member = { readonly parent: Json; readonly name: string }
+/**
+ * A field of the receiver: the members of a template that are filled alike. `place` is null for a text with several places,
+ * which is shown only as it would be sent.
+ */
+type Field = {
+  readonly name: string
+  readonly members: Member[]
+  readonly text: string
+  readonly place: string | null
+}
+
+/** The name of a member. To HubSpot, `id` is the value of the property that `idProperty` names. */
+const nameOf = ({ parent, name }: Member): string => {
+  const { idProperty } = parent
+  return name === 'id' && typeof idProperty === 'string' ? idProperty : name
+}
+
+const membersIn = (value: unknown): (Member & { readonly text: string })[] => {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, child]) => {
-    const place = typeof child === 'string' ? PLACE.exec(child)?.[1] : undefined
-    return place === undefined ? rowsIn(child) : [{ parent: value as Json, name, place }]
+    if (typeof child !== 'string') return membersIn(child)
+    return child.includes('{{') ? [{ parent: value as Json, name, text: child }] : []
   })
 }
+
+/** The fields that a template fills, in their order. */
+const fieldsOf = (template: unknown): readonly Field[] => {
+  const fields: Field[] = []
+  for (const { parent, name, text } of membersIn(template)) {
+    const member = { parent, name }
+    const same = fields.find((field) => field.name === nameOf(member) && field.text === text)
+    if (same) same.members.push(member)
+    else fields.push({ name: nameOf(member), members: [member], text, place: PLACE.exec(text)?.[1] ?? null })
+  }
+  return fields
+}
+
+/** What can be chosen, by the title of its group. */
+const choicesFor = (event: NewestEvent | null, seen: readonly string[]): Readonly<Record<string, Places>> => {
+  const data = event === null ? '{}' : memberOf(event.text, 'data')
+  const attributes = memberOf(memberOf(data, 'prospect'), 'attributes')
+  const placesIn = (place: string, json: string): Places =>
+    Object.fromEntries(fieldsIn(json, FIELDS_MAX).map(({ path, pointer }) => [`${place}${pointer}?`, path]))
+  const named = [...USUAL_ATTRIBUTES, ...seen].map((name) => [`${ATTRIBUTES}/${escaped(name)}?`, name])
+  return {
+    Person: PERSON,
+    'Further fields of the person': {
+      ...Object.fromEntries(named),
+      ...placesIn(ATTRIBUTES, attributes),
+      [ATTRIBUTES]: 'All of them',
+    },
+    Activity: ACTIVITY,
+    'Fields of the newest activity': {
+      ...placesIn(PAYLOAD, memberOf(data, 'payload')),
+      [PAYLOAD]: 'All of them',
+    },
+  }
+}
+
+const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+/** A place that is in no group, by the last part of its pointer. */
+const wordsOf = (place: string): string =>
+  place.replace(/\?$/, '').split('/').at(-1)?.replaceAll('~1', '/').replaceAll('~0', '~') ?? place
 
 /** A template as a form: for each field of the receiver, what fills it. `write` gets the template once it is changed. */
 export const templateForm = (write: (template: string) => void) => {
   const element = h('div.fields')
-  const show = (template: string, event: NewestEvent | null): void => {
+  const show = (template: string, event: NewestEvent | null, seen: readonly string[]): void => {
     const parsed = parsedOrNull(template)
-    const rows = rowsIn(parsed)
-    const last = rows.at(-1)
-    element.hidden = last === undefined
-    if (last === undefined) return
-    const data = event === null ? '{}' : memberOf(event.text, 'data')
-    const fieldsAt = (place: string, json: string) =>
-      Object.fromEntries(fieldsIn(json, FIELDS_MAX).map(({ path, pointer }) => [`${place}${pointer}?`, path]))
-    const places = {
-      ...PLACES,
-      ...fieldsAt('/data/prospect/attributes', memberOf(memberOf(data, 'prospect'), 'attributes')),
-      ...fieldsAt('/data/payload', memberOf(data, 'payload')),
-    }
+    const fields = fieldsOf(parsed)
+    const last = fields.findLast(({ place }) => place !== null)?.members.at(-1)
+    element.hidden = fields.length === 0
+    const choices = choicesFor(event, seen)
     const save = (): void => write(JSON.stringify(parsed, null, 2))
-    const selectOf = (label: string, place: string, choose: (place: string) => void) => {
-      const texts = { ...(place !== '' && { [place]: place }), '': 'nothing', ...places }
-      const options = Object.entries(texts).map(([value, text]) => h('option', { value }, text))
+    const selectOf = (label: string, place: string, choose: (place: string) => void, isRequired = false) => {
+      const isListed = Object.values(choices).some((places) => Object.hasOwn(places, place))
+      const optionOf = ([value, text]: readonly [string, string]) => h('option', { value }, text)
+      const groups = Object.entries(choices).map(([label, places]) =>
+        h('optgroup', { label }, Object.entries(places).map(optionOf)),
+      )
       const onchange = ({ target }: Event) => choose((target as HTMLSelectElement).value)
-      return h('select', { 'aria-label': label, value: place, onchange }, options)
+      return h(
+        'select',
+        { 'aria-label': label, value: place, onchange },
+        !isRequired && optionOf(['', 'nothing']),
+        place !== '' && !isListed && optionOf([place, wordsOf(place)]),
+        groups,
+      )
     }
-    const lines = rows.map(({ parent, name, place }) => {
+    const lineOf = ({ name, members, text, place }: Field) => {
+      const label = labelOf(name)
+      if (place === null) return [h('span', label), h('p.message', bdi(textOf(text, event)))]
       const choose = (chosen: string): void => {
-        if (chosen === '') delete parent[name]
-        else parent[name] = `{{${chosen}}}`
+        for (const { parent, name } of members) {
+          if (chosen === '') delete parent[name]
+          else parent[name] = `{{${chosen}}}`
+        }
         save()
       }
+      const isRequired = members.some((member) => nameOf(member) !== member.name)
       return [
-        h('span', bdi(name)),
-        selectOf(`What fills ${name}`, place, choose),
+        h('span', bdi(label)),
+        selectOf(`What fills ${label}`, place, choose, isRequired),
         h('small', bdi(event === null ? '' : valueAt(place, event))),
       ]
-    })
-    const added = h('input', { placeholder: 'Another field', 'aria-label': 'Another field of the receiver' })
-    const add = (place: string): void => {
-      if (added.value.trim() === '' || place === '') return
-      last.parent[added.value.trim()] = `{{${place}}}`
-      save()
     }
-    const source = selectOf('What fills the other field', '', add)
+    const another = (parent: Json) => {
+      const added = h('input', {
+        placeholder: 'Another field',
+        'aria-label': 'Another field of the receiver',
+      })
+      const add = (place: string): void => {
+        if (added.value.trim() === '' || place === '') return
+        parent[added.value.trim()] = `{{${place}}}`
+        save()
+      }
+      const source = selectOf('What fills the other field', '', add)
+      return [added, source, button('Add', () => add(source.value))]
+    }
     refill(
       element,
       h(
         'div.filled',
-        lines,
-        added,
-        source,
-        button('Add', () => add(source.value)),
+        last && HEADS.map((head) => h('small.head', { 'aria-hidden': 'true' }, head)),
+        fields.map(lineOf),
+        last && another(last.parent),
       ),
     )
   }
   return { element, show }
 }
+
+const HEADS = ['Their field', 'Filled with', 'For the newest activity']
 
 const parsedOrNull = (template: string): unknown => {
   try {
@@ -99,11 +192,24 @@ const parsedOrNull = (template: string): unknown => {
   }
 }
 
-/** What a place gives for an event, as text. */
-const valueAt = (place: string, event: NewestEvent): string => {
-  const { template } = parseTemplate(JSON.stringify(`{{${place}}}`))
-  const value = render(template, event.text, event.text.length + VALUE_LENGTH_MAX) ?? ''
-  const text = value.startsWith('"') ? String(JSON.parse(value)) : value
-  if (text === 'null') return 'nothing'
-  return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX)}…` : text
+/** What a text of a template becomes for an event, as JSON. */
+const rendered = (text: string, event: NewestEvent): string => {
+  const { template } = parseTemplate(JSON.stringify(text))
+  return render(template, event.text, event.text.length + text.length) ?? ''
 }
+
+const textOf = (text: string, event: NewestEvent | null): string =>
+  event === null ? '…' : String(JSON.parse(rendered(text, event) || '""'))
+
+/** What a place gives for an event, in words. */
+const valueAt = (place: string, event: NewestEvent): string => {
+  const value = rendered(`{{${place}}}`, event)
+  if (value === 'null' || value === '') return 'nothing'
+  if (value.startsWith('"')) return cut(String(JSON.parse(value)))
+  if (!/^[{[]/.test(value)) return value
+  const fields = fieldsIn(value, FIELDS_MAX)
+  return cut(fields.map(({ path, text }) => `${path} ${text}`).join(', ') || 'nothing')
+}
+
+const cut = (text: string): string =>
+  text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX)}…` : text

@@ -127,7 +127,7 @@ t.test('a key refused while a dialog is open can be replaced, and the dialog sta
       (route) => route.fulfill({ status: 401, body: '{"detail":"No."}' }),
       { times: 1 },
     )
-  await page.getByRole('button', { name: 'New endpoint' }).click()
+  await page.getByRole('button', { name: 'New webhook' }).click()
 
   await refuseOnce()
   await shows('Sign in again to return')

@@ -180,7 +180,7 @@ t.test('an activity whose row has gone before it was read does not hold the list
 t.test('a new secret is shown even if Esc was pressed while it was made', { skip }, async (t) => {
   const { page, call, shows } = await consoleWindow.open('webhooks')
   const dialog = page.locator('dialog')
-  await page.getByRole('button', { name: 'New endpoint' }).click()
+  await page.getByRole('button', { name: 'New webhook' }).click()
   await page.locator('dialog [name=url]').fill(CLOSED_PORT)
   const created = holdAnswers(page, /webhook_endpoints$/)
   await page.getByRole('button', { name: 'Create' }).click()

@@ -262,8 +262,8 @@ t.test('nothing in a dialog lies outside of it, at any width', { skip }, async (
     return [...past, ...[...dialog.querySelectorAll('*')].filter(isOut).map((one) => one.outerHTML.slice(0, 90))]
   })`
   const dialogs: readonly (readonly [string, string, () => Promise<unknown>])[] = [
-    ['sources', 'Connect a source', () => page.locator('[name=source]').fill(`s${Math.random()}`)],
-    ['webhooks', 'New endpoint', () => page.locator('[name=url]').fill('http://127.0.0.1:9/x')],
+    ['sources', 'Connect a form', () => page.locator('[name=source]').fill(`s${Math.random()}`)],
+    ['webhooks', 'New webhook', () => page.locator('[name=url]').fill('http://127.0.0.1:9/x')],
     ['now', 'Find', () => page.keyboard.type('ada')],
     ['pages', 'New group', async () => {}],
     [`pages/${groupId}`, 'New page', async () => {}],

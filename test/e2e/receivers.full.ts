@@ -137,12 +137,13 @@ t.test('every receiver accepts what it is sent', { skip: noConsole }, async (t) 
 const pressButton = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
 t.test('a form of a website reaches a CRM, set up in the console', { skip: noConsole }, async (t) => {
-  const { server, browser, apiKey } = await startConsole(t)
+  const { server, browser, apiKey, call } = await startConsole(t)
   const crm = await startVendor(t, 'hubspot')
-  const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey, refused: [404] })
+  const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey, refused: [400, 404] })
   const renderedBody = page.getByRole('group', { name: 'Body', exact: true })
   const template = page.getByLabel('Template')
   let formAddress = ''
+  let endpointAddress = ''
   const contact = {
     inputs: [
       {
@@ -161,7 +162,7 @@ t.test('a form of a website reaches a CRM, set up in the console', { skip: noCon
 
   await t.test('first, an address for the form is created', async (t) => {
     await goTo(page, 'sources')
-    await pressButton(page, 'Connect a source')
+    await pressButton(page, 'Connect a form')
     await page.getByLabel('Name of this source').fill('contact')
     await pressButton(page, 'Create the address')
     formAddress = String(await page.getByRole('group', { name: 'Address' }).textContent())
@@ -170,16 +171,69 @@ t.test('a form of a website reaches a CRM, set up in the console', { skip: noCon
   })
 
   await t.test('then the CRM is connected with its token', async (t) => {
-    await goTo(page, 'webhooks')
-    await pressButton(page, 'Connect a receiver')
-    await page.getByLabel('What fills firstname').waitFor()
+    await goTo(page, 'now')
+    await page.keyboard.press('/')
+    await page.keyboard.type('hubsp')
+    await page.getByRole('option', { name: 'Send to HubSpot' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByLabel('What fills First name').waitFor()
+    const dialog = page.getByRole('dialog')
     t.equal(await template.isVisible(), false, 'no JSON')
+    t.notMatch(await dialog.innerText(), /[{}]|\/data\//, 'no JSON and no pointers')
+    const activities = page.getByLabel('Which activities?').locator('option')
+    t.strictSame(await activities.allTextContents(), ['contact (form)', 'All activities, of every source'])
     await page.getByLabel('Access token').fill(HUBSPOT_TOKEN)
-    await page.getByLabel('Its address').fill(crm.url)
+    await page.getByText('Advanced: show as JSON').click()
+    await page.getByLabel('Address').fill(crm.url)
     await pressButton(page, 'Connect')
-    await page.getByText('From now on every new activity is sent there.').waitFor()
+    await page.getByText('each new activity of contact is sent to HubSpot').waitFor()
     await pressButton(page, 'Close')
     t.equal(crm.requests.length, 0, 'nothing is sent yet')
+    endpointAddress = page.url().replace(/.*#\//, '')
+  })
+
+  await t.test('all forms are chosen, if there are several, and other sources can be', async (t) => {
+    await call('POST', '/v0/hooks', { source: 'typeform', verify: { preset: 'typeform', secret: 'secret' } })
+    await call('POST', '/v0/hooks', { source: 'shop', verify: { preset: 'shopify', secret: 'secret' } })
+    await goTo(page, 'now')
+    await goTo(page, 'webhooks?connect=slack')
+    const activities = page.getByLabel('Which activities?')
+    await activities.waitFor()
+    t.strictSame(await activities.locator('option').allTextContents(), [
+      'All forms: contact, typeform',
+      'contact (form)',
+      'typeform (form)',
+      'shop',
+      'All activities, of every source',
+    ])
+    t.equal(await activities.inputValue(), '["contact","typeform"]')
+  })
+
+  await t.test('what a receiver gets is edited without the words of developers', async (t) => {
+    const slack = { url: crm.url, types: ['prospect_log.created'], body: {}, sources: ['shop'] }
+    const { webhookEndpointId } = (await call('POST', '/v0/webhook_endpoints', slack)).body
+    await pressButton(page, 'Cancel')
+    await goTo(page, `webhooks/${webhookEndpointId}`)
+    await pressButton(page, 'Edit…')
+    await page.getByLabel('Name', { exact: true }).fill('Our channel')
+    await page.getByLabel('Which activities?').selectOption('contact (form)')
+    await pressButton(page, 'Save')
+    await page.getByRole('heading', { name: 'Our channel' }).waitFor()
+    const { body } = await call('GET', `/v0/webhook_endpoints/${webhookEndpointId}`)
+    t.match(body, { description: 'Our channel', sources: ['contact'] })
+    await call('DELETE', `/v0/webhook_endpoints/${webhookEndpointId}`)
+    await goTo(page, 'webhooks?connect=slack')
+  })
+
+  await t.test('an address that the server refuses is explained without its settings', async (t) => {
+    await page.getByLabel('Address').fill('http://10.0.0.1/')
+    await pressButton(page, 'Connect')
+    const problem = page.getByRole('alert')
+    await problem.getByText('This server sends only to public https:// addresses.').waitFor()
+    t.notMatch(await problem.innerText(), 'WEBHOOKS_')
+    await problem.getByText('For the operator').click()
+    t.match(await problem.innerText(), 'WEBHOOKS_ALLOWED_NETWORKS')
+    await pressButton(page, 'Cancel')
   })
 
   await t.test('then what a visitor submits becomes a contact', async (t) => {
@@ -201,8 +255,17 @@ t.test('a form of a website reaches a CRM, set up in the console', { skip: noCon
     t.strictSame(crm.requests[0], { status: 200, body: contact })
   })
 
+  await t.test('the console calls it a form', async (t) => {
+    await goTo(page, 'activity')
+    await page.locator('table.activities .tag', { hasText: /^form$/ }).waitFor()
+    await page.locator('table.activities .open').click()
+    const detail = await page.locator('.detail', { hasText: 'Form contact' }).innerText()
+    t.notMatch(detail, 'webhook')
+    await goTo(page, endpointAddress)
+  })
+
   await t.test('what fills a field is chosen from what the newest activity has', async (t) => {
-    await page.getByLabel('What fills firstname').selectOption({ label: 'name' })
+    await page.getByLabel('What fills First name').selectOption({ label: 'name' })
     await page.locator('.filled small', { hasText: 'Ada "Lovelace"' }).first().waitFor()
     await page.getByLabel('Another field of the receiver').fill('lifecyclestage')
     await page.getByLabel('What fills the other field').selectOption({ label: 'Source' })
@@ -212,7 +275,7 @@ t.test('a form of a website reaches a CRM, set up in the console', { skip: noCon
       lifecyclestage: '{{/data/source}}',
     })
     await page.getByLabel('What fills lifecyclestage').selectOption({ label: 'nothing' })
-    await page.getByText('Advanced: the body as JSON').click()
+    await page.getByText('Advanced: show as JSON').click()
   })
 
   await t.test('a changed template is shown beside the body it renders, and not yet sent', async (t) => {
@@ -226,7 +289,7 @@ t.test('a form of a website reaches a CRM, set up in the console', { skip: noCon
   })
 
   await t.test('once it is saved, a test shows that the CRM refuses it', async (t) => {
-    await pressButton(page, 'Save the body')
+    await pressButton(page, 'Save what is sent')
     await page.getByText('Saved.').waitFor()
     await pressButton(page, 'Send a test')
     await page.getByText('Not delivered').waitFor()
