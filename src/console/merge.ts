@@ -1,9 +1,10 @@
 import type { Prospect, ProspectConflict, ProspectWithIdentifiers } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { forgetPeople } from './activity-detail.ts'
+import { kindAndSource } from './activity-kind.ts'
 import { call, can, get, path, type Slice } from './api.ts'
 import { openForm } from './dialog.ts'
-import { addressOf, bdi, button, type Child, card, facts, h, person, refill, time } from './dom.ts'
+import { addressOf, bdi, button, type Child, card, counted, facts, h, person, refill, time } from './dom.ts'
 import { findPeople } from './find-people.ts'
 import { row, table } from './lists.ts'
 import { gated, notify } from './notices.ts'
@@ -69,17 +70,21 @@ export const merge = (keptId: string, otherId?: string): void => {
 const WHO = 'Name, last name, email or ID'
 const SHOWN_MAX = 8
 
-/** A person with the newest activity. */
-type Whole = { readonly prospect: ProspectWithIdentifiers; readonly newest: ProspectLog | undefined }
+/** A person with the newest activities. */
+type Whole = { readonly prospect: ProspectWithIdentifiers; readonly logs: Slice<ProspectLog> | null }
 const readWhole = async (id: string): Promise<Whole> => {
-  const [prospect, newest] = await Promise.all([
+  const [prospect, logs] = await Promise.all([
     get<ProspectWithIdentifiers>(path`/prospects/${id}`),
     can('prospect_logs:read')
-      ? get<Slice<ProspectLog>>(path`/prospects/${id}/prospect_logs`, { limit: 1 })
-      : { items: [] },
+      ? get<Slice<ProspectLog>>(path`/prospects/${id}/prospect_logs`, { limit: LOGS_MAX })
+      : null,
   ])
-  return { prospect, newest: newest.items[0] }
+  return { prospect, logs }
 }
+/** More activities are not counted. */
+const LOGS_MAX = 100
+const amountOf = ({ items, hasMore }: Slice<ProspectLog>): string =>
+  hasMore ? `more than ${LOGS_MAX} activities` : counted(items.length, 'activity', 'activities')
 
 const sideBySide = (kept: Whole, other: Whole): Child => [
   h('div.beside', columnOf(kept, true), columnOf(other, false)),
@@ -89,7 +94,8 @@ const sideBySide = (kept: Whole, other: Whole): Child => [
   ),
 ]
 
-const columnOf = ({ prospect, newest }: Whole, isKept: boolean) => {
+const columnOf = ({ prospect, logs }: Whole, isKept: boolean) => {
+  const newest = logs?.items[0]
   const { prospectId, name, email, externalId, createdAt } = prospect
   const listed = (texts: readonly (string | null)[]): Child => {
     const present = texts.filter((text) => text !== null)
@@ -100,7 +106,12 @@ const columnOf = ({ prospect, newest }: Whole, isKept: boolean) => {
     h(
       'label.check',
       h('input', { type: 'radio', name: 'kept', value: prospectId, checked: isKept }),
-      h('b', 'Keep ', bdi(nameOf(prospect))),
+      h(
+        'span',
+        h('b', 'Keep ', bdi(nameOf(prospect))),
+        name && h('small', bdi(email ?? externalId)),
+        h('small', logs && [amountOf(logs), ', '], 'known since ', time(createdAt)),
+      ),
     ),
     facts({
       Name: bdi(name),
@@ -108,11 +119,7 @@ const columnOf = ({ prospect, newest }: Whole, isKept: boolean) => {
       'Former emails': listed(prospect.formerEmails),
       'External IDs': listed([externalId, ...prospect.otherExternalIds]),
       'Former external IDs': listed(prospect.formerExternalIds),
-      'Known since': time(createdAt),
-      'Last activity': newest && [
-        time(newest.createdAt),
-        h('small', bdi(newest.source), ' · ', bdi(newest.type)),
-      ],
+      'Last activity': newest && [time(newest.createdAt), h('small', kindAndSource(newest))],
     }),
   )
 }

@@ -2,17 +2,20 @@ import type { Erasure } from '../shapes/erasure.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import { forgetPeople } from './activity-detail.ts'
 import { call, can, get, path, type Slice } from './api.ts'
+import { attributeFields } from './attributes.ts'
 import { field, openForm } from './dialog.ts'
 import { addressOf, button, card, counted, crumb, goTo, h, refill, tag, time, when } from './dom.ts'
 import { row, table } from './lists.ts'
 import { repeat } from './repeat.ts'
 
-/** Corrects who a person is. */
-export const correct = (before: Prospect, done: (person: Prospect) => void): void =>
+/** Corrects who a person is, and the person's attributes. */
+export const correct = (before: Prospect, done: (person: Prospect) => void): void => {
+  const attributes = attributeFields(before)
   openForm({
     title: 'Edit this person',
     action: 'Save',
     body: [
+      field('Name', 'name', { value: before.name, maxlength: 255 }),
       field(
         'Email',
         'email',
@@ -20,20 +23,27 @@ export const correct = (before: Prospect, done: (person: Prospect) => void): voi
         'Activities with this email belong to this person. Leave empty for no email.',
       ),
       field('External ID', 'externalId', { value: before.externalId, maxlength: 255 }),
-      field('Name', 'name', { value: before.name, maxlength: 255 }),
+      attributes.element,
     ],
-    run: async ({ email = '', externalId = '', name = '' }) => {
+    run: async (values) => {
+      const { email = '', externalId = '', name = '' } = values
       if (email && email !== (before.email ?? '') && !/^\S+@\S+$/.test(email.trim()))
         throw new Error('This is not an email address.')
       // Untouched fields are not sent, because an activity may have filled them in the meantime.
       const entered = Object.entries({ email, externalId, name })
       const touched = entered.filter(([member, value]) => (before[member as 'name'] ?? '') !== value)
-      const body = Object.fromEntries(touched.map(([member, value]) => [member, value || null]))
+      const changed = attributes.changesIn(values)
+      const body = {
+        ...Object.fromEntries(touched.map(([member, value]) => [member, value || null])),
+        ...(Object.keys(changed).length > 0 && { attributes: changed }),
+      }
+      if (Object.keys(body).length === 0) return
       const { value } = await call<Prospect>('PATCH', path`/prospects/${before.prospectId}`, { body })
       forgetPeople()
       done(value)
     },
   })
+}
 
 /** Erases a person. The reader confirms it by typing the email or the id of the person. */
 export const erase = ({ prospectId, email, name }: Prospect): void => {
@@ -47,13 +57,13 @@ export const erase = ({ prospectId, email, name }: Prospect): void => {
         'p',
         'Name, email, external ID and all activities of this person are deleted. This cannot be undone.',
       ),
+      field(`To confirm, type ${word}`, 'word', { required: true }),
       field(
         'Refuse this email and external ID for so many days',
         'blockDays',
         { type: 'number', value: 30, min: 0, max: 3_650, required: true },
         'Until then, no new activity creates the person again.',
       ),
-      field(`To confirm, type ${word}`, 'word', { required: true }),
     ],
     run: async (values) => {
       if (values['word'] !== word) throw new Error(`Type ${word} to confirm.`)

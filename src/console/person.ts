@@ -1,8 +1,9 @@
 import type { Prospect, ProspectWithIdentifiers } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { activityDetail } from './activity-detail.ts'
+import { kindAndSource } from './activity-kind.ts'
 import { call, can, download, get, Problem, path, pollOf, type Slice } from './api.ts'
-import { attributeFacts, editAttributes } from './attributes.ts'
+import { attributeFacts } from './attributes.ts'
 import { actions, bdi, card, counted, crumb, facts, h, refill, time } from './dom.ts'
 import { fieldsInLine } from './fields.ts'
 import { type Row, rowsOf } from './follow-logs.ts'
@@ -37,7 +38,6 @@ export const personView = async (id: string, signal: AbortSignal) => {
   const timeline = timelineOf(id, signal, mark, showPerson)
   const buttons = actions(
     gated('prospects:write', 'Edit…', () => correct(prospect, showPerson)),
-    gated('prospects:write', 'Fields…', () => editAttributes(prospect, showPerson)),
     gated('prospects:write', 'Merge…', () => merge(prospect.prospectId)),
     gated('prospects:erase', 'Erase…', () => erase(prospect), { class: 'danger' }),
     gated('prospect_logs:read', 'Download everything', () => downloadPerson(id)),
@@ -94,8 +94,8 @@ const timelineOf = (
   const state = (): LiveState => (hasOlder || list.querySelector('.detail') ? 'held' : 'live')
   const itemOf = ({ log, fields, pageId }: Row): HTMLElement => {
     const line = [
-      h('b', bdi(log.type)),
-      h('span.muted', ' from ', bdi(log.source), ' · ', time(log.occurredAt)),
+      kindAndSource(log),
+      h('span.muted', ' · ', time(log.occurredAt)),
       h('span.start', fieldsInLine(fields)),
     ]
     const show = async () => {

@@ -15,7 +15,8 @@ t.test('the fields of a person are shown, renamed, changed, added and removed', 
   await shows('Engines')
   await shows('<i>')
 
-  await page.getByRole('button', { name: 'Fields…' }).click()
+  await page.getByRole('button', { name: 'Edit…' }).click()
+  await page.locator('dialog [name=name]').fill('Ada')
   await page.locator('dialog [name=label0]').fill('Company')
   await page.locator('dialog [name=label1]').fill('employees')
   await page.locator('dialog [name=value2]').fill('')
@@ -24,9 +25,10 @@ t.test('the fields of a person are shown, renamed, changed, added and removed', 
   await page.getByRole('button', { name: 'Save' }).click()
 
   await shows('+44 20 7946 0018')
-  const read = async () => (await call('GET', `/v0/prospects/${prospectId}`)).body.attributes
-  await until('it is saved', async () => (await read()).Company === 'Engines')
-  t.strictSame(Object.entries(await read()).sort(), [
+  const read = async () => (await call('GET', `/v0/prospects/${prospectId}`)).body
+  await until('it is saved', async () => (await read()).attributes.Company === 'Engines')
+  t.match(await read(), { name: 'Ada', email: 'fields@example.com' })
+  t.strictSame(Object.entries((await read()).attributes).sort(), [
     ['<b>', '<i>'],
     ['Company', 'Engines'],
     ['constructor', '+44 20 7946 0018'],

@@ -166,6 +166,10 @@ t.test('two people are merged after a look at both', { skip }, async (t) => {
 
   await shows('Keep Greta Garbo')
   const columns = page.locator('.column')
+  t.match(
+    await columns.nth(0).locator('label').innerText(),
+    /Keep Greta\s+greta@example\.com\s+1 activity, known since/,
+  )
   t.match(await columns.nth(0).innerText(), /Emails\s+greta@example\.com/)
   t.match(
     await columns.nth(1).innerText(),
@@ -222,6 +226,7 @@ t.test('a person is erased after the email was typed, and the block is lifted ag
   const { prospectId } = (await logForm('eve@example.org')).body
   const { page, wrong, shows } = await consoleWindow.open(`people/${prospectId}`)
   await pressOn(page, 'Erase…')
+  t.equal(await page.evaluate('document.activeElement.name'), 'word', 'it begins where it is decided')
   await type(page, 'word', 'somebody@example.com')
   await press(page, 'Enter')
   await shows('Type eve@example.org to confirm.')
