@@ -1,6 +1,17 @@
 import type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
 import { can, get, Problem, type Query } from './api.ts'
-import { absolute, addressOf, button, card, h, refill, replaceAddress, rowLink, type View } from './dom.ts'
+import {
+  absolute,
+  addressOf,
+  button,
+  card,
+  counted,
+  h,
+  refill,
+  replaceAddress,
+  rowLink,
+  type View,
+} from './dom.ts'
 import { row, segments, table } from './lists.ts'
 import { idOf, toCopy } from './notices.ts'
 import { type NamedPage, namesOfPages } from './page-names.ts'
@@ -27,16 +38,20 @@ const FIELD = '<input type="hidden" name="pageId" value="page_…">'
 
 type Count = ProspectLogCounts['items'][number]
 type Measure = 'prospects' | 'newProspects' | 'count'
-const MEASURES: readonly { readonly name: Measure; readonly head: string }[] = [
+const MEASURES: readonly { readonly name: Measure; readonly head: string; readonly hint?: string }[] = [
   { name: 'prospects', head: 'People' },
-  { name: 'newProspects', head: 'New people' },
+  { name: 'newProspects', head: 'New people', hint: 'first seen here' },
   { name: 'count', head: 'Activities' },
 ]
 /** A page or source in the span, and in the span before. */
 type Line = { readonly name: string | null; readonly now: Count | null; readonly before: Count | null }
+/** All that arrived in the span, whatever page it names. */
+type Totals = { readonly newProspects: number; readonly count: number }
 type Chosen = { readonly of: By; readonly span: string }
 type Report = Chosen & {
   readonly lines: readonly Line[]
+  readonly now: Totals
+  readonly before: Totals
   readonly countedUntil: string
   readonly pages: ReadonlyMap<string, NamedPage>
 }
@@ -46,6 +61,7 @@ export const view: View = async (place, signal) => {
   let chosen = chosenIn(place.search)
   let isWhole = false
   let shown: Report | null = null
+  const totals = h('div')
   const body = h('div')
   const note = h('p.muted.note')
   const problem = h('p.muted')
@@ -60,6 +76,7 @@ export const view: View = async (place, signal) => {
   }
   const draw = (): void => {
     if (shown === null) return
+    refill(totals, tilesOf(shown))
     refill(
       body,
       shown.lines.length === 0 ? noneIn(shown) : tableOf(shown, isWhole),
@@ -109,6 +126,7 @@ export const view: View = async (place, signal) => {
       segments('Time', SPAN_NAMES, chosen.span, (span) => choose({ span })),
     ),
     problem,
+    totals,
     card(body, note),
   ]
 }
@@ -126,17 +144,29 @@ const readReport = async ({ of, span }: Chosen, signal: AbortSignal): Promise<Re
   const days = SPAN_DAYS[span] ?? 1
   const today = Math.floor(Date.now() / DAY_MS)
   const dayAgo = (ago: number) => new Date((today - ago) * DAY_MS).toISOString()
-  const read = (query: Query) =>
-    get<ProspectLogCounts>('/prospect_log_counts', { of, by: 'span', ...query }, signal)
-  const [now, before] = await Promise.all([
-    read({ since: dayAgo(days - 1) }),
-    read({ since: dayAgo(2 * days - 1), until: dayAgo(days - 1) }),
-  ])
-  const lines = linesOf(now.items, before.items)
+  const read = async (of: By) => {
+    const readSpan = (query: Query) =>
+      get<ProspectLogCounts>('/prospect_log_counts', { of, by: 'span', ...query }, signal)
+    const [now, before] = await Promise.all([
+      readSpan({ since: dayAgo(days - 1) }),
+      readSpan({ since: dayAgo(2 * days - 1), until: dayAgo(days - 1) }),
+    ])
+    return { now, before }
+  }
+  // Every activity has a source, but not every one names a page.
+  const bySource = read('source')
+  const [counts, all] = await Promise.all([of === 'source' ? bySource : read('page'), bySource])
+  const lines = linesOf(counts.now.items, counts.before.items)
   const pageIds = of === 'page' ? lines.flatMap(({ name }) => name ?? []) : []
   const pages = await namesOfPages(pageIds, signal)
-  return { of, span, lines, countedUntil: now.countedUntil, pages }
+  const { countedUntil } = counts.now
+  return { of, span, lines, now: totalsOf(all.now), before: totalsOf(all.before), countedUntil, pages }
 }
+
+const totalsOf = ({ items }: ProspectLogCounts): Totals => ({
+  newProspects: items.reduce((sum, { newProspects }) => sum + newProspects, 0),
+  count: items.reduce((sum, { count }) => sum + count, 0),
+})
 
 const nameOf = ({ pageId, source }: Count): string | null => pageId ?? source
 
@@ -151,6 +181,18 @@ const linesOf = (now: readonly Count[], before: readonly Count[]): Line[] => {
   return [...lines.values()]
 }
 
+/** All new people and activities, above those of each page or source. */
+const tilesOf = ({ span, now, before }: Report) => {
+  const tile = (label: string, member: keyof Totals) =>
+    h(
+      'div',
+      h('dt', label),
+      h('dd', h('b', now[member].toLocaleString('en'))),
+      h('dd.muted', `${before[member].toLocaleString('en')} ${BEFORE_NAMES[span]}`),
+    )
+  return h('dl.tiles', tile('All new people', 'newProspects'), tile('All activities', 'count'))
+}
+
 const tableOf = (report: Report, isWhole: boolean) => {
   const { of, lines, span } = report
   const shown = isWhole ? lines : lines.slice(0, ROWS_MAX)
@@ -160,7 +202,8 @@ const tableOf = (report: Report, isWhole: boolean) => {
       ...MEASURES.map(({ name }) => measureCell(line, name, BEFORE_NAMES[span] ?? '')),
     ),
   )
-  const list = table([BY_NAMES[of], ...MEASURES.map(({ head }) => head)], rows)
+  const heads = MEASURES.map(({ head, hint }) => [head, hint && h('small', hint)])
+  const list = table([BY_NAMES[of], ...heads], rows)
   list.classList.add('report')
   return list
 }
@@ -222,10 +265,11 @@ const noneIn = ({ of, span }: Report) => {
   ]
 }
 
-const noteOn = ({ of, countedUntil, pages, lines }: Report) => {
+const noteOn = ({ of, countedUntil, pages, lines, now }: Report) => {
   const isLate = Date.now() - Date.parse(countedUntil) > LATE_MS
   const texts = [
     of === 'page' && 'Only activities that name a page are counted here.',
+    of === 'page' && elsewhereIn(lines, now),
     'Each person counts once in a row. Days begin at midnight UTC.',
     `Counted until ${absolute(countedUntil)}${isLate ? ', still counting.' : '.'}`,
     of === 'page' &&
@@ -235,6 +279,14 @@ const noteOn = ({ of, countedUntil, pages, lines }: Report) => {
       'Your key may not read the names of pages.',
   ]
   return texts.filter(Boolean).join(' ')
+}
+
+/** New people whom no row shows, because their first activity named no page. */
+const elsewhereIn = (lines: readonly Line[], { newProspects }: Totals): string => {
+  const shown = lines.reduce((sum, { now }) => sum + (now?.newProspects ?? 0), 0)
+  const count = newProspects - shown
+  if (count <= 0) return ''
+  return `The first activity of ${counted(count, 'new person', 'new people')} named no page.`
 }
 
 const saveReport = ({ of, span, lines, pages }: Report) => {

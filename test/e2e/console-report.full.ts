@@ -69,7 +69,7 @@ const withCounts = () => {
     const roses = await newPage(HOSTILE)
     const lastWeek = today() - 7
     const sources = Array.from({ length: 120 }, (_, n) =>
-      newCount({ kind: 'source', name: `form ${n}`, count: 1 + n }),
+      newCount({ kind: 'source', name: `form ${n}`, count: 1 + n, newProspects: n < 30 ? 1 : 0 }),
     )
     await saveCounts([
       newCount({ name: tulips, count: 1_024, newProspects: 20 }),
@@ -104,6 +104,8 @@ t.test(
     t.match(rows[1], /^"><b>Roses<\/b>.* \| 2▼ 3 from 5 \| 1▼ 4 from 5 \| 2▼ 3 from 5$/)
     t.match(rows[2], /^Other pages \| – \| 1▲ 1 from 0 \| 9▲ 9 from 0$/)
     t.match(rows[3], /^page_.* \| 0▼ 3 from 3 \| 0= 0 from 0 \| 0▼ 3 from 3$/)
+    t.match(await page.locator('.tiles').innerText(), /All new people\s+30\s+0 in the 7 days before/)
+    await shows('The first activity of 8 new people named no page.')
     const cell = page.getByRole('cell', { name: /1,024/ })
     t.match(await cell.textContent(), /, 5 more than the 1,019 in the 7 days before$/)
     const href = await page.getByRole('link', { name: 'Tulips' }).getAttribute('href')
@@ -120,7 +122,7 @@ t.test('the time and the sources are chosen by keyboard, and the address keeps t
   await shows('Tulips')
   await page.getByRole('button', { name: 'Today' }).focus()
   await page.keyboard.press('Enter')
-  await shows(/from 0/)
+  await shows('0 yesterday')
   t.match((await rowsOf(page))[0], /^Tulips.* \| 1,024▲ 1,024 from 0 /)
   await page.getByRole('button', { name: 'Source', exact: true }).focus()
   await page.keyboard.press('Enter')
