@@ -1,11 +1,14 @@
 import type { Event as FeedEvent } from '../shapes/event.ts'
+import { kindAndSource } from './activity-kind.ts'
 import { call, path, type Slice } from './api.ts'
 import { choice } from './dialog.ts'
-import { card, crumb, facts, goTo, h, type Place, time, type View, when } from './dom.ts'
+import { bdi, type Child, card, crumb, facts, goTo, h, type Place, time, type View, when } from './dom.ts'
 import { EVENT_TYPES, wordsOf } from './endpoint-form.ts'
+import { fieldsShown } from './fields.ts'
+import { pageOf } from './known-pages.ts'
 import { below, expander, loadMore, row, table } from './lists.ts'
 import { liveMark } from './live-mark.ts'
-import { idOf, json } from './notices.ts'
+import { idOf } from './notices.ts'
 import { itemTexts, memberOf } from './raw.ts'
 import { repeat } from './repeat.ts'
 
@@ -13,7 +16,7 @@ import { repeat } from './repeat.ts'
 const WAIT_S = 15
 const PAUSE_MS = 500
 const ROWS_MAX = 2_000
-const COLUMNS = ['When', 'Type', 'Sequence', 'What']
+const COLUMNS = ['When', 'What happened', 'To whom or what', 'Number']
 
 /** An event and its exact text. */
 type ReadEvent = { readonly event: FeedEvent; readonly text: string }
@@ -28,11 +31,11 @@ const detailOf = ({ event, text }: ReadEvent) =>
     facts({
       Type: event.type,
       Happened: time(event.createdAt),
-      Sequence: `${event.sequence}`,
+      Number: `${event.sequence}`,
       ID: idOf(event.eventId),
       'API key': event.apiKeyId && idOf(event.apiKeyId),
     }),
-    json('Data', memberOf(text, 'data')),
+    fieldsShown('Data', memberOf(text, 'data')),
   )
 
 const eventView = async (id: string, signal: AbortSignal) => {
@@ -102,16 +105,52 @@ const feedView = async (place: Place, signal: AbortSignal) => {
   ]
 }
 
-const EXCERPT_LENGTH = 160
 const rowOf = (read: ReadEvent): HTMLElement => {
   const { type, createdAt, sequence } = read.event
   const showDetail = () => below(element, COLUMNS.length, detailOf(read))
-  const excerpt = memberOf(read.text, 'data').slice(0, EXCERPT_LENGTH)
   const element = row(
     when(createdAt),
-    expander([wordsOf(type), h('small', type)], showDetail),
+    expander(h('b', wordsOf(type)), showDetail),
+    h('td.start', subjectOf(read.event)),
     `${sequence}`,
-    h('td.start.mono', h('bdi', excerpt)),
   )
   return element
+}
+
+/** The members of resources by which people know them. A resource that no longer exists has only ids. */
+type Subject = Partial<
+  Record<
+    | 'name'
+    | 'email'
+    | 'externalId'
+    | 'source'
+    | 'type'
+    | 'effectiveName'
+    | 'title'
+    | 'pageId'
+    | 'url'
+    | 'description',
+    string | null
+  >
+>
+
+/** Whom or what an event is about, as people call it. */
+const subjectOf = ({ type, data }: FeedEvent): Child => {
+  const subject: Subject = data
+  const { name, email, externalId, source, effectiveName, title, pageId, url, description } = subject
+  const called = name ?? email ?? externalId
+  switch (type.split('.')[0]) {
+    case 'prospect_log':
+      if (!source) return 'an activity that was deleted'
+      return [
+        kindAndSource({ source, type: subject.type ?? '' }),
+        called && [h('span.muted', ' by '), bdi(called)],
+      ]
+    case 'page_version':
+      return pageOf(pageId ?? undefined)
+    case 'webhook_endpoint':
+      return bdi(description || url)
+    default:
+      return bdi(effectiveName ?? title ?? called)
+  }
 }

@@ -1,5 +1,5 @@
-import type { Prospect } from '../shapes/prospect.ts'
-import { can, type Slice } from './api.ts'
+import type { Prospect, ProspectWithIdentifiers } from '../shapes/prospect.ts'
+import { can, get, Problem, path, type Slice } from './api.ts'
 import { actions, addressOf, button, h, type Place, person, type View, when } from './dom.ts'
 import { fieldsIn } from './fields.ts'
 import { FOUND_MAX, findPeople, isPersonId } from './find-people.ts'
@@ -35,9 +35,14 @@ const listView = async (place: Place, signal: AbortSignal) => {
   ])
   list.append(cutNote)
   const save = () =>
-    saveAsCsv('people', async (cursor) => {
+    saveAsCsv('people', async (cursor, signal) => {
       const { items, nextCursor } = await load(cursor)
-      return { rows: items.map(csvRowOf), nextCursor }
+      const people: Identified[] = []
+      for (let i = 0; i < items.length; i += READ_AT_ONCE) {
+        const some = items.slice(i, i + READ_AT_ONCE)
+        people.push(...(await Promise.all(some.map((person) => withIdentifiers(person, signal)))))
+      }
+      return { rows: people.map(csvRowOf), nextCursor }
     })
   return [
     h('header', h('h1', 'People'), actions(button('Save as CSV', save))),
@@ -74,15 +79,33 @@ const rowOf = ({ prospectId, name, email, externalId, createdAt }: Prospect) => 
   return row(h('a.who', { href: addressOf(['people', prospectId]), 'data-row': true }, who), when(createdAt))
 }
 
+type Identified = Prospect & Partial<Pick<ProspectWithIdentifiers, 'otherEmails' | 'otherExternalIds'>>
+
+/** People that are read at the same time. */
+const READ_AT_ONCE = 8
+/** A list has one email of each person. Someone who has more was merged or corrected, so was changed. */
+const withIdentifiers = async (person: Prospect, signal: AbortSignal): Promise<Identified> => {
+  if (person.updatedAt === person.createdAt) return person
+  return get<Identified>(path`/prospects/${person.prospectId}`, {}, signal).catch((error) => {
+    if (error instanceof Problem && error.status === 410) return person
+    throw error
+  })
+}
+
 /** As many as a person has. */
 const ATTRIBUTES_MAX = 50
-const csvRowOf = ({ name, email, externalId, createdAt, prospectId, attributes }: Prospect): CsvRow => ({
-  cells: {
-    Name: name,
-    Email: email,
-    'External ID': externalId,
-    'Known since': localTime(createdAt),
-    'Person ID': prospectId,
-  },
-  fields: fieldsIn(JSON.stringify(attributes), ATTRIBUTES_MAX),
-})
+const csvRowOf = (person: Identified): CsvRow => {
+  const { name, email, externalId, createdAt, prospectId, attributes } = person
+  return {
+    cells: {
+      Name: name,
+      Email: email,
+      'Other emails': person.otherEmails?.join(', '),
+      'External ID': externalId,
+      'Other external IDs': person.otherExternalIds?.join(', '),
+      'Known since': localTime(createdAt),
+      'Person ID': prospectId,
+    },
+    fields: fieldsIn(JSON.stringify(attributes), ATTRIBUTES_MAX),
+  }
+}

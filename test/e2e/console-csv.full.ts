@@ -91,6 +91,20 @@ t.test('each field of a payload has a column, and the reader’s language decide
   t.strictSame(wrong, [])
 })
 
+t.test('people are saved with each of their emails', { skip }, async (t) => {
+  const { call } = await consoleWindow.scene()
+  const { body } = await call('POST', '/v0/prospects', { email: 'mia@old.example', name: 'Mia Many' })
+  const changes = { email: 'mia@new.example', keepFormerEmail: true }
+  await call('PATCH', `/v0/prospects/${body.prospectId}`, changes)
+  const { page, wrong } = await consoleWindow.open('people?q=mia')
+
+  const [heads, mia] = (await savedAsCsv(page)).split('\r\n')
+
+  t.equal(heads, '\ufeffName,Email,Other emails,External ID,Other external IDs,Known since,Person ID')
+  t.match(mia, /^Mia Many,mia@new\.example,mia@old\.example,/)
+  t.strictSame(wrong, [])
+})
+
 t.test('saving a list can be cancelled', { skip }, async (t) => {
   await withActivities()
   const { page, shows } = await consoleWindow.open('activity?source=csv')

@@ -549,7 +549,9 @@ t.test('events appear as they arrive, and are opened', { skip }, async (t) => {
   const { webhookEndpointId } = (await call('POST', '/v0/webhook_endpoints', { url })).body
   await go(page, 'e')
   await logForm('ada@example.com')
-  await page.locator('[data-row]', { hasText: 'prospect_log.created' }).first().waitFor()
+  await page.locator('[data-row]', { hasText: 'An activity arrived' }).first().waitFor()
+  const row = page.locator('table.feed tbody tr').first()
+  t.match(await row.innerText(), /An activity arrived\s+Form crm by ada@example\.com/)
   await press(page, 'j', 'Enter')
   await shows('Copy data')
   await call('DELETE', `/v0/webhook_endpoints/${webhookEndpointId}`)
