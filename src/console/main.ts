@@ -162,9 +162,15 @@ const keyBox = () => {
   const { self } = session
   const isReader = self?.scopes.every((scope) => scope.endsWith(':read'))
   const name = bdi(`Key “${self?.name ?? 'without a name'}”`)
+  const showKey = async () => (await import('./key-scopes.ts')).showKey()
   return h(
     'div.key',
-    h('p', name, isReader && ', read only', h('span', { id: 'expires' })),
+    h(
+      'p',
+      button(name, showKey, { class: 'link', title: 'What this key may do' }),
+      isReader && ', read only',
+      h('span', { id: 'expires' }),
+    ),
     h(
       'div',
       button('Sign out', signOut, { class: 'link' }),
