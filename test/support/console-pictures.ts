@@ -9,22 +9,25 @@ import { createService, memoryStore, SCOPES } from '../../src/entry/index.ts'
 import { startBackground } from '../../src/entry/publisher.ts'
 import { startBrowser } from './browser.ts'
 
+/** The chart of *Now* shows these hours. */
 const HOURS = 49
+/** Hours before them, with few activities, to which the report compares. */
+const HOURS_BEFORE = 12 * 24
 const HOUR_MS = 3_600_000
 const NAMES = ['Ada Lovelace', 'Grace Hopper', 'Alan Turing', 'Katherine Johnson', 'Barbara Liskov', null]
 const KINDS = [
   [
-    'crm',
+    'contact',
     'form_submitted',
-    '{"phone":"030 123 45","company":"Nordwind","message":"Could you call me about the spring offer?","interests":["tulips","roses"]}',
+    '{"phone":"030 123 45","company":"Nordwind","message":"Could you call me about the spring offer?","interests":["tulips","roses"],"pageId":"PAGE"}',
   ],
   ['stripe', 'invoice.paid', '{"id":"evt_1Q2","data":{"object":{"amount_paid":4900}}}'],
-  ['typeform', 'webhook', '{"event_id":"01J","form_response":{"form_id":"lT4Z3j"}}'],
-  ['web', 'page_viewed', '{"path":"/spring","ref":"newsletter"}'],
+  ['typeform', 'form_response', '{"event_id":"01J","form_response":{"form_id":"lT4Z3j"}}'],
+  ['web', 'page_viewed', '{"path":"/spring","ref":"newsletter","pageId":"PAGE"}'],
 ] as const
 
 const started = Date.now()
-let now = started - HOURS * HOUR_MS
+let now = started - (HOURS + HOURS_BEFORE) * HOUR_MS
 let made = 0
 const store = memoryStore({ everyEvent: true })
 const service = createService({
@@ -38,20 +41,6 @@ const service = createService({
 })
 const { tenantId } = await service.createTenant({ name: 'Acme' })
 const { apiKey } = await service.issueApiKey({ tenantId, name: 'console', scopes: SCOPES })
-for (let hour = 0; hour < HOURS; hour++) {
-  const busy = Math.round(8 + 22 * Math.max(0, Math.sin(((hour - 6) / 12) * Math.PI)) + (hour % 5))
-  for (let i = 0; i < busy; i++) {
-    now = Math.round(started - (HOURS - hour - i / busy) * HOUR_MS)
-    const [source, type, rawJson] = KINDS[(i * 7 + hour * 3 + (i % 3)) % KINDS.length] ?? KINDS[0]
-    const name = NAMES[(i * 5 + hour) % NAMES.length]
-    const isNew = i % 5 === 0
-    const [first = ''] = name?.toLowerCase().split(' ') ?? []
-    const email = name ? `${first}${isNew ? hour : ''}@example.com` : 'finance@nordwind.example'
-    const person = name ? { name, email } : { email }
-    await service.logProspectActivity({ tenantId, source, type, ...person, payload: { rawJson } })
-  }
-}
-now = started
 const { value: pageGroup } = await service.createPageGroup({ tenantId, name: 'spring', title: 'Spring sale' })
 const { pageGroupId } = pageGroup
 const contents = [
@@ -64,6 +53,29 @@ const { value: page } = await service.createPageWithVersion({
   customName: 'Tulips for the balcony',
   content: { rawJson: contents[0] ?? '' },
 })
+const pageIds = [page.pageId]
+for (const customName of ['Roses for the garden', 'Herbs in a pot', 'All about bulbs']) {
+  const content = { rawJson: '{}' }
+  const { value } = await service.createPageWithVersion({ tenantId, pageGroupId, customName, content })
+  pageIds.unshift(value.pageId)
+}
+for (let hour = -HOURS_BEFORE; hour < HOURS; hour++) {
+  const isBefore = hour < 0
+  const daylight = Math.max(0, Math.sin(((hour - 6) / 12) * Math.PI))
+  const busy = isBefore ? 3 : Math.round(8 + 22 * daylight + (hour % 5))
+  for (let i = 0; i < busy; i++) {
+    now = Math.round(started - (HOURS - hour - i / busy) * HOUR_MS)
+    const [source, type, rawJson] = KINDS[Math.abs(i * 7 + hour * 3 + (i % 3)) % KINDS.length] ?? KINDS[0]
+    const name = NAMES[Math.abs(i * 5 + hour) % NAMES.length]
+    const isNew = i % 5 === 0
+    const [first = ''] = name?.toLowerCase().split(' ') ?? []
+    const email = name ? `${first}${isNew ? hour : ''}@example.com` : 'finance@nordwind.example'
+    const payload = rawJson.replace('PAGE', pageIds[Math.abs(i + (hour % 4)) % pageIds.length] ?? '')
+    const person = name ? { name, email } : { email }
+    await service.logProspectActivity({ tenantId, source, type, ...person, payload: { rawJson: payload } })
+  }
+}
+now = started
 await service.createHook({ tenantId, source: 'typeform', verify: { preset: 'typeform', secret: 'a secret' } })
 await service.listProspectLogCounts({ tenantId })
 const background = startBackground({ store })
@@ -85,7 +97,8 @@ const folder = new URL('../../docs/console/', import.meta.url)
 mkdirSync(folder, { recursive: true })
 const PICTURES = {
   now: { hash: 'now' },
-  activity: { hash: 'activity', open: 'form_submitted' },
+  report: { hash: 'report' },
+  activity: { hash: 'activity', open: 'company' },
   page: { hash: `pages/${pageGroupId}/${page.pageId}`, press: 'Compare' },
 } as const
 for (const [name, picture] of Object.entries(PICTURES)) {
