@@ -63,7 +63,7 @@ export const view: View = async (place, signal) => {
   let shown: Report | null = null
   const totals = h('div')
   const body = h('div')
-  const note = h('p.muted.note')
+  const note = h('p.muted.note.long')
   const problem = h('p.muted')
   const show = async (): Promise<void> => {
     const requested = chosen
