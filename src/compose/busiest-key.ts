@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../core/engine/times.ts'
 
 /** A request that was delayed. */
 type Delayed = Pick<RequestLog, 'tenantId' | 'apiKeyId' | 'hookId' | 'admission'>
-/** A key, or a hook, with the numbers of its requests that were delayed. */
+/** A key or a hook, and how many of its requests were delayed. */
 type Sender = {
   readonly tenantId: string | undefined
   readonly apiKeyId: string | null | undefined
@@ -12,7 +12,7 @@ type Sender = {
   refused: number
 }
 
-/** Senders counted separately in one minute. */
+/** Senders that are counted separately in a minute. */
 const SENDERS_MAX = 10_000
 /** A sender with this share of at least so many delayed requests in a minute is reported. */
 const REPORTED_SHARE_MIN = 0.8

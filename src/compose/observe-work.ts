@@ -42,7 +42,7 @@ const ENDPOINT_MESSAGES = {
   disabled: 'A webhook endpoint was disabled.',
 }
 
-/** One cause whatever the driver's message: the database cannot respond. */
+/** All errors have one cause, whatever the driver's message: the database cannot respond. */
 const ONE_CAUSE = () => ''
 /** Failed work is retried. While the database cannot respond, at most one line a minute is written. */
 const background = (log: Log, work: string, failed?: () => void) => {
@@ -65,7 +65,10 @@ const background = (log: Log, work: string, failed?: () => void) => {
   }
 }
 
-/** Warns once a minute while the database takes no writes, and once when it does again. Other errors are reported elsewhere. */
+/**
+ * Warns once a minute while the database takes no writes, and logs when it does again. Other errors are reported
+ * elsewhere.
+ */
 export const watchDatabase = (log: Log, ready: () => Promise<void>) => {
   /** When this process noticed it; null while the database takes writes. */
   let since: string | null = null

@@ -108,7 +108,7 @@ export const createRuntime = async (config: Config, log: Log, telemetry: Telemet
   return { ...telemetry, store: measured, clock: Date.now, newId: createNewId(), log }
 }
 
-/** The tools of webhooks. By default with the keys of secrets as they are now. */
+/** The tools of webhooks. By default secrets have the keys that were set at the start. */
 export const webhooksOf = (
   config: Config,
   clock: Clock,
@@ -186,7 +186,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     useCases,
     /** Listens on the socket with this descriptor, or where the settings say. */
     listen: (fd?: number) => http.listen(fd ?? config.host, config.port),
-    /** Migrates, then serves, publishes, erases and sends webhooks. Refuses `unavailable` while the database is away: try again. */
+    /** Migrates, then serves, publishes, erases and sends webhooks. While it refuses `unavailable`, try again. */
     start: async (): Promise<void> => {
       await store.migrate()
       await readyToRead(store)

@@ -21,7 +21,7 @@ export type InputOf<
         : Members[Name])
     // A member that is kept as JSON text, or nothing.
     | (Output[Name & keyof Output] extends infer Kept ? (Kept extends RawJson ? Kept : never) : never)
-} & unknown // An intersection has no alias, so editors show its members. Nor has a type that is written out in them.
+} & unknown // Editors show the members of an intersection instead of the name of this type.
 
 /** Checks the input of an operation against its shape. JSON texts are parsed for that, and passed on unchanged. */
 export const createCheckInput = <Input>(
@@ -88,7 +88,7 @@ const jsonOverHttp = (value: unknown, name: string): MemberOverHttp => {
   return { value: parsed, text: { rawJson } }
 }
 
-/** A time as text; an invalid one too, for the shape to refuse. */
+/** A time as text. An invalid time becomes a text that the shape refuses. */
 const timeOverHttp = (value: unknown): MemberOverHttp => ({
   value: isDate(value) ? (orNull(() => value.toISOString()) ?? String(value)) : value,
 })
@@ -106,7 +106,7 @@ const refuseInput = (faults: readonly Fault[], notContainers: ReadonlySet<unknow
   return refuseFaults(errors, `Invalid input: ${[...new Set(lines)].join('; ')}.`)
 }
 
-/** The JSON text of an object or an array; null if it has none. `JSON.stringify` would write a `Map` or a promise as `{}`. */
+/** The JSON text of an object or array; null if it has none. `JSON.stringify` would write a `Map` or a promise as `{}`. */
 const textOf = (value: unknown): string | null => {
   if (!/^\[object (Object|Array)\]$/.test(Object.prototype.toString.call(value))) return null
   const { rawJson, ...more } = value as Partial<RawJson>

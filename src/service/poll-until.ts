@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** The pauses between two looks double from the first to the last. */
+/** The pauses between two polls double from the first to the last. */
 const PAUSE_MS = { first: 10, last: 500 }
 
 /**
- * Looks until something is done, for up to `msMax` milliseconds or until the signal ends it, whatever process does it.
- * Looks at least once. Returns whether it is done.
+ * Polls until something is done, by this process or another, for up to `msMax` milliseconds or until the signal aborts.
+ * Polls at least once. Returns whether it is done.
  */
 export const pollUntil = async (
   isDone: () => Promise<boolean>,

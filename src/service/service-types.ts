@@ -33,7 +33,7 @@ type BatchAnswers = {
   readonly logProspectActivities: LoggedActivity
   readonly createProspects: CreatedProspect
 }
-/** The use cases, by the inputs that are declared. An error where it is used names a use case that takes another input. */
+/** The use cases with the inputs that are declared. A type error where it is used names a use case with another input. */
 export type CheckedUseCases = {
   readonly [Name in Exclude<OperationId, keyof BatchAnswers>]: (
     input: OneOrMany<Name, v.InferOutput<InTenant<EntriesOf<Operations[Name]>>>>,

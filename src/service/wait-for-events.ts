@@ -23,7 +23,7 @@ type Deps = {
 
 const READERS_OF_TENANT_MAX = 100
 const READERS_MAX = 1_000
-/** Signals may be lost. */
+/** Polls even without signals, which may be lost. */
 const POLL_MS = 5_000
 const ROWS_AT_ONCE = 100
 
@@ -90,7 +90,7 @@ export const waitForEvents = ({ store, read, gatherOptions }: Deps) => {
     msMax: number,
   ): Promise<Found> => {
     const feed = feeds.get(tenantId) ?? { position: after, readers: new Set() }
-    // An event was numbered since the reader looked.
+    // An event was numbered after the reader's last read.
     if (after < feed.position) return { position: after, isNew: true }
     const { promise, resolve: wake } = Promise.withResolvers<Found>()
     const giveUp = () => wake({ position: Math.max(after, feed.position), isNew: false })

@@ -17,7 +17,7 @@ const WAITING_MAX = 1_000
 
 /**
  * Reads a page, and if its newest version is `processing`, waits up to `wait` seconds until that ends. While it waits it
- * looks at the page without its content. Refuses `unavailable` if too many wait: a request whose share is needed for a
+ * polls the page without its content. Refuses `unavailable` if too many wait: a request whose share is needed for a
  * tenant with fewer of them is answered at once.
  */
 export const waitForVersion = ({ pages, read }: Deps) => {
@@ -29,7 +29,7 @@ export const waitForVersion = ({ pages, read }: Deps) => {
     if (releaseShare === null) throw unavailable('Too many requests wait for pages.')
     const ends = AbortSignal.any([lostShare.signal, ...(signal ? [signal] : [])])
     try {
-      // A page that is missing by now is no longer processing.
+      // A page that was deleted is no longer processing.
       const isProcessed = async () => {
         const found = await pages.find(page, false)
         return typeof found === 'string' || found.latest.status !== 'processing'

@@ -16,11 +16,11 @@ const newTenant = (id: string) => ({
   waitingBytes: 0,
   /** Bytes of the bodies of requests in progress. */
   bytesInProgress: 0,
-  /** Bytes of answers in the making: see `Slot.answerBytes`. */
+  /** Bytes of answers that are being made: see `Slot.answerBytes`. */
   answerBytes: 0,
   reading: new Set<Slot>(),
   ready: new Set<Slot>(),
-  /** Batches between two turns: they go before the ready ones, so that a batch that has begun is finished first. */
+  /** Batches between two turns. They go before the ready requests, so that a batch that has begun is finished first. */
   begun: new Set<Slot>(),
 })
 export type Tenant = ReturnType<typeof newTenant>
@@ -114,10 +114,7 @@ export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Sl
   }
 
   return {
-    /**
-     * A slot for one request, which waits, and must `leave`. `answerBytes`: see `Slot`. Refuses `unavailable` when too many
-     * wait.
-     */
+    /** A slot for one request, which must `leave`. `answerBytes`: see `Slot`. Refuses `unavailable` when too many wait. */
     arrive: (tenantId: string, answerBytes = 0): Slot => {
       const tenant = enter(tenantId)
       const slot: Slot = {

@@ -4,7 +4,7 @@ type Limits = {
   /** Maximum number of requests in progress. Each item of a batch counts as one. */
   readonly atOnceMax: number
   readonly waitMsMax: number
-  /** Bodies of requests in progress take at most half of this, and answers in the making as much again. */
+  /** Bodies of requests in progress take at most half of this, and answers that are being made as much again. */
   readonly bodyBytesMax: number
 }
 
@@ -17,7 +17,7 @@ const ANSWER_PATIENCE = 10
 
 const allButAnEighth = (all: number): number => all - Math.floor(all / 8)
 
-/** Whether more fits beside what is there. However large it is, it fits if nothing is there. */
+/** Whether `more` fits beside what is present. Even a larger amount fits if nothing is present. */
 const fits = (present: number, more: number, max: number): boolean => present === 0 || present + more <= max
 
 const isReady = ({ ready, begun }: Tenant): boolean => ready.size + begun.size > 0
@@ -33,7 +33,7 @@ export const createTurns = (
   /** Requests of one tenant at a time: slow ones must not hold all of the room when another tenant comes. */
   const ofTenantMax = allButAnEighth(atOnceMax)
   const bytesMax = bodyBytesMax / 2
-  /** Of bodies, and of answers: many large ones of one tenant must not hold all of the room when another tenant comes. */
+  /** Bytes of one tenant's bodies, and of its answers: they must not hold all of the room when another tenant comes. */
   const bytesOfTenantMax = allButAnEighth(bytesMax)
   let itemsInProgress = 0
   let bytesInProgress = 0
@@ -69,7 +69,7 @@ export const createTurns = (
   const hasRoomForAnswer = ({ answerBytes: more, tenant }: Slot): boolean =>
     more === 0 || (fits(answerBytes, more, bytesMax) && fits(tenant.answerBytes, more, bytesOfTenantMax))
 
-  /** The first request of the tenant that would then have the fewest in progress. Among equals, it is whose turn it is. */
+  /** The first request of the tenant that would then have the fewest in progress. Equal tenants take turns. */
   const nextOf = (isWanted: (slot: Slot) => boolean): Slot | undefined => {
     let next: Slot | undefined
     let fewest = Number.POSITIVE_INFINITY
@@ -84,8 +84,8 @@ export const createTurns = (
     return next
   }
   /**
-   * Other bodies wait behind one that is too large for now, and other large answers behind one. Requests that take nothing
-   * of what is missing do not wait.
+   * A body that is too large for now makes other bodies wait, and a large answer other large answers. Requests that need
+   * none of the missing room pass them.
    */
   const nextWithRoom = (): Slot | undefined => {
     const next = nextOf(() => true)
@@ -150,7 +150,7 @@ export const createTurns = (
         return undefined
       }
       const turn = enqueue(slot)
-      // Those that wait may all wait for other room than this one needs.
+      // All others may wait for room that this request does not need.
       beginNext()
       return turn
     },

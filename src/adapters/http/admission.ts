@@ -16,9 +16,9 @@ type Limits = Parameters<typeof createRoom>[0] & Parameters<typeof createTurns>[
  * Bodies of requests in progress cannot be dropped, and take at most half of `bodyBytesMax`. So all bodies together take
  * at most one and a half times `bodyBytesMax`: the equal parts, and bodies beyond them whose requests are in progress.
  *
- * Large answers in the making take at most half of `bodyBytesMax`, too. Their size is not known before they are made, so
- * each counts as the largest that it may be, and takes its turn before anything is read for it. So everything in flight
- * takes at most twice `bodyBytesMax`; what callers have not read yet is bounded by `UNSENT_BYTES_MAX`.
+ * Large answers that are being made take at most half of `bodyBytesMax`, too. Their size is not known before they are
+ * made, so each counts as the largest that it may be, and takes its turn before anything is read for it. So everything in
+ * flight takes at most twice `bodyBytesMax`. `UNSENT_BYTES_MAX` bounds what callers have not read yet.
  */
 export const createAdmission = (limits: Limits) => {
   const remove = (slot: Slot): void => {
@@ -68,28 +68,28 @@ export const createAdmission = (limits: Limits) => {
 }
 export type Admission = ReturnType<typeof createAdmission>
 
-/** A shorter wait for the event loop is no delay: an idle service has such waits, too. */
+/** Shorter waits for the event loop are not logged as delays: an idle service has them, too. */
 const LOOP_WAIT_MS_MIN = 100
 
 /**
- * The turn of a request in the admission and then in the event loop. Undefined if it may begin at once. Notes in the
- * log whether it was delayed.
+ * Waits for the turn of a request in the admission, and then for the event loop. Undefined if it may run at once. Notes in
+ * the log whether it was delayed.
  */
 export const turnToRun = (
   { turn }: Pick<Admission, 'turn'>,
   slot: Slot,
   logFields: LogFields,
 ): Promise<void> | undefined => {
-  const loopTurn = (): Promise<void> | undefined => {
-    const turn = shareLoop(slot.tenant.id)
-    if (turn === undefined) return undefined
+  const waitForLoop = (): Promise<void> | undefined => {
+    const loop = shareLoop(slot.tenant.id)
+    if (loop === undefined) return undefined
     const beganMs = performance.now()
-    return turn.then(() => {
+    return loop.then(() => {
       if (performance.now() - beganMs >= LOOP_WAIT_MS_MIN) logFields.admission = 'waited'
     })
   }
   const admitted = turn(slot)
-  if (admitted === undefined) return loopTurn()
+  if (admitted === undefined) return waitForLoop()
   logFields.admission = 'waited'
-  return admitted.then(loopTurn)
+  return admitted.then(waitForLoop)
 }

@@ -84,7 +84,7 @@ const openBatch = async ({ tenantId, body }: CheckedRequest<unknown, Batch>, ste
 
 type Item = { readonly text: string; readonly isTooLarge: boolean; value: unknown }
 
-/** Hands the value over: it would be kept until the batch has been stored. */
+/** Hands the value over and drops it here: otherwise it would be kept until the batch has been stored. */
 const takeValue = (item: Item): unknown => {
   const { value } = item
   item.value = undefined
@@ -133,7 +133,7 @@ const resultOf = <Answered, Accepted>(
   return { headers, body: { items, accepted: items.length - refused, refused } }
 }
 
-/** The envelope alone: the items stay texts, which are parsed one by one. Parsing 8 MiB of small values takes seconds. */
+/** Parses the envelope alone. Items stay texts until they are logged: parsing 8 MiB of small values takes seconds. */
 export const parseBatch = (shape: v.GenericSchema, text: string, bytesMax: number) => {
   const { elements, rest } =
     splitAt(text, 'items', ITEMS_MAX) ??

@@ -29,8 +29,8 @@ const weakTag = (length: number, encoded: Buffer): string =>
   `W/"${length}-${hash('sha1', encoded, 'base64url').slice(0, 11)}"`
 
 /**
- * Writes an answer as JSON, with its tag. Callers that read the same at the same moment share one answer, one after the
- * other: it is written and measured once.
+ * Writes an answer as JSON, with its tag. Callers that read the same at the same moment are answered one after the other,
+ * so the answer that they share is written and measured once.
  */
 export const createWriteTagged = () => {
   let lastBody: object | undefined
@@ -66,7 +66,7 @@ export const isKnown = (request: Pick<ApiRequest, 'headers'>, etag: string): boo
   return sent.trim() === '*' || tagsIn(sent).includes(etag.replace(/^W\//, ''))
 }
 
-/** The revisions in a header `If-Match`; undefined if any will do. A tag that names no revision matches none. */
+/** The revisions in a header `If-Match`; undefined for `*`, which accepts any. A tag that names no revision matches none. */
 export const revisionsIn = (ifMatch: string): readonly number[] | undefined => {
   if (ifMatch.trim() === '*') return undefined
   const revisions = tagsIn(ifMatch).map((tag) => Number(/^"r([1-9]\d{0,14})"$/.exec(tag)?.[1]))

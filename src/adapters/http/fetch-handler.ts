@@ -11,7 +11,7 @@ type Deps = {
   readonly addressOf: (request: Request) => string | undefined
 }
 
-/** Answers a request of the Fetch standard. A request outside the base path gets 404. It rejects only if `addressOf` throws. */
+/** Answers a request of the Fetch standard; 404 outside the base path. Rejects only if `addressOf` throws. */
 export type FetchHandler = (request: Request) => Promise<Response>
 
 export const fetchHandler =

@@ -126,7 +126,7 @@ const receiveInSlotOver =
     return received
   }
 
-/** Leaves the files out of a form that may be too large with them. What is signed must be read as a whole. */
+/** Leaves the files out of a form that may be too large with them. A signed body must be read as a whole. */
 const filesLeftOut = (request: ApiRequest, bytesMax: number): FilesLeftOut | null => {
   if ((announcedBytes(request) ?? bytesMax + 1) <= bytesMax) return null
   if (headerOf(request, 'content-encoding') !== undefined) return null
@@ -140,11 +140,11 @@ const answerTo = (received: Received, hook: FoundHook, request: ApiRequest): Api
   }
   const { tenantId, redirectTo, answer } = hook
   if (redirectTo !== null && takesHtml(request)) return { ...seeOther(redirectTo), tenantId }
-  return { ...(answer === null ? json(200, jsonLine(received)) : chosen(answer)), tenantId }
+  return { ...(answer === null ? json(200, jsonLine(received)) : chosenAnswer(answer)), tenantId }
 }
 
-/** The answer that a hook has in place of ours. As it comes from a tenant, no browser runs what is in it. */
-const chosen = ({ status, contentType, body }: NonNullable<FoundHook['answer']>): ApiResponse => {
+/** The answer that the tenant chose for this hook. Browsers must not run what is in it. */
+const chosenAnswer = ({ status, contentType, body }: NonNullable<FoundHook['answer']>): ApiResponse => {
   const type = status === 204 ? {} : { 'content-type': contentType }
   return { status, headers: { ...type, 'content-security-policy': "sandbox; default-src 'none'" }, body }
 }
@@ -164,7 +164,7 @@ const isPrefetch = (request: ApiRequest): boolean =>
   ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
     /\bpre(fetch|render|view)\b/i.test(headerOf(request, name) ?? ''),
   )
-/** Browsers use no prefetched answer with such a status, and send the form once it is really sent. */
+/** Browsers do not use a prefetched answer with this status, and ask again when the address is really opened. */
 const TOO_EARLY: ApiResponse = { status: 425, headers: {}, body: '' }
 
 const outcomeOf = (received: Received) => {

@@ -7,8 +7,8 @@ const PIECE_LENGTH = 500
 type List = { readonly items: readonly object[] }
 
 /**
- * Writes the items of an answer as JSON, some at a time: thousands of small ones take many milliseconds, in which nobody else
- * would get a turn. Requests that share an answer share its text. The route must write its answers by `writeJson`.
+ * Writes the items of an answer as JSON, some at a time: writing thousands at once would block the event loop for many
+ * milliseconds. Requests that share an answer share its text. The route must write its answers by `writeJson`.
  */
 export const writeItemsInPieces = (run: Run): Run => {
   const written = new WeakMap<object, Promise<object>>()

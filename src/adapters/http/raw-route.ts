@@ -27,7 +27,7 @@ export type RawRoute = {
 /** A raw route for GET. */
 export const rawRoute = (path: string, raw: RawRoute['raw']): RawRoute => ({ method: 'GET', path, raw })
 
-/** All routes without a key count as one tenant. They take a slot but no turn: requests share the work behind them. */
+/** All routes without a key count as one tenant. They take a slot but await no turn: requests share the work behind them. */
 export const admitted = async (
   admission: Admission,
   { isFree }: RawRoute,

@@ -70,7 +70,7 @@ export type RequestLog = {
   /** Set if it was accepted with a warning, which the hook shows. */
   readonly warned?: true
 }
-/** The log of a request, as far as it is known. */
+/** The fields of a request's log line that are known so far. */
 export type LogFields = { -readonly [Name in keyof RequestLog]?: RequestLog[Name] }
 export type Headers = Record<string, string>
 /** A request on the way to its answer. */
@@ -86,7 +86,7 @@ export type Exchange = {
 /** A body that is made while it is read. If making a part fails, the answer ends early. */
 export type BodyInParts<Part extends string | Uint8Array> = {
   readonly parts: AsyncGenerator<Part>
-  /** Call this if the reader leaves: the part in progress ends early and is the last one. */
+  /** Call this if the reader leaves: it ends the part in progress early, and makes no more. */
   readonly cancel: () => Promise<void>
 }
 /** A response without its socket. */
@@ -94,7 +94,7 @@ export type ApiResponse = {
   readonly status: number
   readonly headers: Readonly<Headers>
   readonly body: string | Uint8Array | BodyInParts<string>
-  /** The tenant that is answered; undefined for routes that need no key. */
+  /** The tenant of the caller; undefined for routes that need no key. */
   readonly tenantId?: string | undefined
 }
 

@@ -13,7 +13,7 @@ import type { ApiResponse } from './requests.ts'
 export type CheckedRequest<Query, Body> = {
   readonly tenantId: string
   readonly apiKeyId: string | null
-  /** Of the key. */
+  /** The scopes of the key. */
   readonly scopes: readonly Scope[]
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
@@ -62,8 +62,8 @@ export type Route = Operation &
 type AnyResult = Result<object> & Pick<Answer, 'revision' | 'replayed'> & { readonly created?: boolean }
 
 /**
- * Readers get no revision, so the tag of their answer is that of its bytes: it changes only if what they see does. A
- * revision counts changes that they do not see.
+ * Keys that read only what is published get no revision, so the tag of their answer is made of its bytes and changes only
+ * with these. A revision also counts changes that they cannot see.
  */
 const revisionFor = ({ publishedOnly }: CheckedRequest<unknown, unknown>, { revision }: AnyResult) =>
   publishedOnly ? undefined : revision

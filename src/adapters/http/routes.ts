@@ -14,7 +14,7 @@ import { createBatch, logBatch } from './batches.ts'
 import { writeItemsInPieces } from './items-in-pieces.ts'
 import { type CheckedRequest, type Route, runOf, writeBatch, writePage } from './route.ts'
 
-/** What HTTP does differently for an operation. By default it calls the use case with the tenant, the ids, query and body. */
+/** Operations that HTTP runs or writes in another way. By default it calls the use case with tenant, ids, query and body. */
 const OVER_HTTP: { readonly [Id in OperationId]?: Partial<Pick<Route, 'run' | 'write'>> } = {
   logProspectActivity: {
     run: runOf('logProspectActivity', operations.logProspectActivity, ({ replayed }) => (replayed ? 0 : 1)),

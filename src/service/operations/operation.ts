@@ -59,18 +59,18 @@ type Declared<Part extends keyof Ports> = {
   readonly body?: Shape
   /** Whether no body means `{}`. */
   readonly bodyOptional?: true
-  /** An idempotency key, or the revisions that a change is for: over HTTP headers. Or a signal that ends a wait. */
+  /** An idempotency key or the revisions that a change is for, over HTTP in headers; or a signal that ends a wait. */
   readonly takes?: v.ObjectEntries
   /** It takes up to 1,000 of these, in order. Over HTTP the body contains them. */
   readonly item?: Shape
   /** Absent if nothing is returned. */
   readonly answer?: v.GenericSchema
   /**
-   * The size of its largest answers with the default limits, if what they are made of may be large. Over HTTP such answers
-   * are made in turns: see `createAdmission`.
+   * The size of its largest answers with the default limits, if they may be large. Over HTTP such answers are made in turns:
+   * see `createAdmission`.
    */
   readonly answerBytesMax?: number
-  /** It returns any number of these, one by one: over HTTP as JSON lines. */
+  /** It returns any number of answers, one by one: over HTTP as JSON lines. */
   readonly lines?: true
   /** The HTTP status of success; by default 200, or 204 without an answer. */
   readonly status?: number

@@ -15,7 +15,7 @@ const SCRIPT = { 'content-type': 'text/javascript; charset=utf-8' }
 /** A bundle that is CommonJS has no address. */
 const HERE = import.meta.url ?? 'file:///'
 
-/** The folder of swagger-ui's files: beside the built modules, or an installed `swagger-ui-dist`; null if there is neither. */
+/** The folder of swagger-ui's files: beside the built modules, or in `swagger-ui-dist`; null if there is neither. */
 const libraryFolder = (): URL | null => {
   const built = new URL('../../../swagger-ui/', HERE)
   if (existsSync(new URL('swagger-ui.css', built))) return built
@@ -23,8 +23,8 @@ const libraryFolder = (): URL | null => {
 }
 
 /**
- * The API reference: a page at `/docs` and the files that it loads, all from this server. Without the library, as in a bundle,
- * the page only links the OpenAPI document. Files are read once, at first use.
+ * The API reference: a page at `/docs` and the files that it loads, all from this server. Without the library, as in a
+ * bundle, the page only links the OpenAPI document. Files are read once, at first use.
  */
 export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawRoute[] => {
   if (library === null) return [routeOf('/docs', () => assetOf(HTML, PLAIN_PAGE)), BESIDES]
