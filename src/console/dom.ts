@@ -72,8 +72,20 @@ export const bdi = (text: Child) => text && h('bdi', text)
 export const crumb = (text: Child, ...parts: readonly string[]) =>
   h('a.crumbs', { href: addressOf(parts) }, text)
 
-export const button = (text: Child, onclick: (event: Event) => unknown, attributes: Attributes = {}) =>
-  h('button', { type: 'button', onclick, ...attributes }, text)
+/** A button. Pressing it again does nothing until what it started has ended. */
+export const button = (text: Child, run: (event: Event) => unknown, attributes: Attributes = {}) => {
+  let isBusy = false
+  const onclick = async (event: Event): Promise<void> => {
+    if (isBusy) return
+    isBusy = true
+    try {
+      await run(event)
+    } finally {
+      isBusy = false
+    }
+  }
+  return h('button', { type: 'button', onclick, ...attributes }, text)
+}
 
 /** `1 activity`, `2 activities`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>

@@ -215,6 +215,21 @@ t.test(
   },
 )
 
+t.test('a page is edited in one dialog, even if Enter is pressed twice', { skip }, async (t) => {
+  const { address } = await newPage()
+  const { page } = await consoleWindow.open(address)
+  const content = holdAnswers(page, /\/versions\/pageversion_/)
+  await page.getByRole('button', { name: 'Edit page' }).focus()
+
+  await page.keyboard.press('Enter')
+  await content.isHeld()
+  await page.keyboard.press('Enter')
+  await content.release()
+
+  await page.locator('dialog').first().waitFor()
+  t.equal(await page.locator('dialog').count(), 1)
+})
+
 t.test('correcting the email of a person keeps a name that arrived meanwhile', { skip }, async (t) => {
   const { call, log } = await consoleWindow.scene()
   const { prospectId } = (await log({ email: 'blank@example.com' })).body
