@@ -35,6 +35,14 @@ const textOf = async (download: Download): Promise<string> => {
   return Buffer.concat(chunks).toString()
 }
 
+/** Opens the editor of a page, or of its draft, and waits for its first field. */
+const openEditor = async (page: Page, button = 'Edit page') => {
+  await pressOn(page, button)
+  await page.locator('dialog :is(input, textarea):focus').waitFor()
+}
+/** Waits until no dialog is open. */
+const dialogCloses = (page: Page) => page.locator('dialog').waitFor({ state: 'detached' })
+
 /** A form of a website, as an activity. */
 const logForm = async (email: string, more: object = {}) => {
   const { log } = await consoleWindow.scene()
@@ -51,6 +59,12 @@ const newPage = async (content: string) => {
   const path = `${pagesPath}/${pageId}`
   await until('it is published', async () => (await call('GET', path)).body.publishedVersion)
   return { path, address: `pages/${pageGroupId}/${pageId}` }
+}
+
+/** Deletes an endpoint once no view asks for it any more. */
+const removeEndpoint = async (webhookEndpointId: string) => {
+  const { call } = await consoleWindow.open('pages')
+  await call('DELETE', `/v0/webhook_endpoints/${webhookEndpointId}`)
 }
 
 const newHook = async (source: string) => {
@@ -271,7 +285,7 @@ t.test('a new version is compared with the one before, and rolled back', { skip 
   const { address, path } = await newPage(content)
   const { page, call, wrong, shows } = await consoleWindow.open(address)
   await shows('Readers get version 1')
-  await pressOn(page, 'Edit page')
+  await openEditor(page)
   await page.locator('dialog').getByLabel('price').fill('11.90')
   await pressOn(page, 'Publish')
   await shows('Readers get version 2')
@@ -314,8 +328,7 @@ t.test('a page is edited as a draft, which the next edit replaces, and is publis
   const { page, call, wrong, shows } = await consoleWindow.open(address)
   await shows('Readers get version 1')
   const edit = async (button: string, title: string, when: string) => {
-    await pressOn(page, button)
-    await page.locator('dialog[open] textarea[name=content]').waitFor({ state: 'attached' })
+    await openEditor(page, button)
     t.ok(
       await page.evaluate('document.activeElement.closest("label").textContent === "title"'),
       'content first',
@@ -326,7 +339,7 @@ t.test('a page is edited as a draft, which the next edit replaces, and is publis
     const chosen = () => page.locator('[name=when]:checked').getAttribute('value')
     for (let pressed = 0; pressed < 3 && (await chosen()) !== when; pressed++) await press(page, 'ArrowDown')
     await press(page, 'Enter')
-    await page.locator('dialog').waitFor({ state: 'detached' })
+    await dialogCloses(page)
   }
 
   await edit('Edit page', 'Bulbs', 'draft')
@@ -352,15 +365,16 @@ t.test(
     const { address, path } = await newPage('{"title":"Tulips"}')
     const { page, call, wrong, shows } = await consoleWindow.open(address)
     await shows('Readers get version 1')
-    await pressOn(page, 'Edit page')
+    await openEditor(page)
     await page.keyboard.type('Monday: ')
     await tabTo(page, '[name=when]')
     await press(page, 'ArrowDown')
     await pressOn(page, 'tomorrow, 09:00')
     await pressOn(page, 'Schedule')
+    await dialogCloses(page)
     await shows(/^On \w+, \d+ \w+, 09:00, version 2 replaces this\./)
 
-    await pressOn(page, 'Edit page')
+    await openEditor(page)
     await page.getByText(/, version 2 replaces what you publish before\./).waitFor()
     await pressOn(page, 'Cancel it')
     await page.locator('dialog', { hasText: 'replaces' }).waitFor({ state: 'detached' })
@@ -506,10 +520,8 @@ t.test('a webhook is created for some activities, and its secret is shown', { sk
   t.match(await page.locator('dialog .copy pre').textContent(), /^whsec_/)
   const { items } = (await call('GET', '/v0/webhook_endpoints')).body
   t.match(items, [{ types: ['prospect_log.created'], sources: ['crm'], description: 'The CRM' }])
-  // The console no longer asks for the endpoint once it is deleted.
-  await consoleWindow.open('now')
-  await call('DELETE', `/v0/webhook_endpoints/${items[0].webhookEndpointId}`)
   t.strictSame(wrong, [])
+  await removeEndpoint(items[0].webhookEndpointId)
 })
 
 t.test('why a webhook fails is found, and its delivery is sent again', { skip }, async (t) => {
@@ -539,7 +551,7 @@ t.test('why a webhook fails is found, and its delivery is sent again', { skip },
   await shows(/Delivered: status 204/)
   await press(page, 'Escape')
   t.strictSame(wrong, [])
-  await call('DELETE', `/v0/webhook_endpoints/${webhookEndpointId}`)
+  await removeEndpoint(webhookEndpointId)
 })
 
 t.test('events appear as they arrive, and are opened', { skip }, async (t) => {
@@ -554,6 +566,6 @@ t.test('events appear as they arrive, and are opened', { skip }, async (t) => {
   t.match(await row.innerText(), /An activity arrived\s+Form crm by ada@example\.com/)
   await press(page, 'j', 'Enter')
   await shows('Copy data')
-  await call('DELETE', `/v0/webhook_endpoints/${webhookEndpointId}`)
   t.strictSame(wrong, [])
+  await removeEndpoint(webhookEndpointId)
 })
