@@ -46,16 +46,31 @@ export const heldResource = <T extends object>(url: string) => {
   }
 }
 
+/** What changes to people, by the names of its members. */
+const WORDS: Readonly<Record<string, string>> = {
+  customName: 'the name',
+  name: 'the name',
+  title: 'the title',
+  pageContext: 'the context',
+  status: 'the state',
+  supplementaryContext: 'what it is about',
+  publishedVersion: 'what readers get',
+  latestVersion: 'the newest version',
+  unpublishAt: 'the time at which it is unpublished',
+}
+
 const differencesOf = (before: object, after: object): string => {
   const beforeMembers = before as Readonly<Record<string, unknown>>
   const changes = Object.entries(after)
-    .filter(([name]) => name !== 'updatedAt')
     .filter(([name, now]) => JSON.stringify(now) !== JSON.stringify(beforeMembers[name]))
-    .map(([name, now]) => `${name} is now ${briefly(now)}`)
+    .flatMap(([name, now]) => (WORDS[name] ? [`${WORDS[name]} is now ${briefly(now)}`] : []))
   return changes.join('; ') || 'something that is not shown here'
 }
 
 const briefly = (value: unknown): string => {
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text
+  if (value === null) return 'empty'
+  const { versionNumber } = value as { versionNumber?: number }
+  if (versionNumber !== undefined) return `version ${versionNumber}`
+  const text = String(value)
+  return `“${text.length > 80 ? `${text.slice(0, 80)}…` : text}”`
 }
