@@ -1,18 +1,21 @@
-import { membersOf } from '../json/raw-json.ts'
-import { area } from './dialog.ts'
-import { bdi, h } from './dom.ts'
+import { blankOf, textOf, type Value, valueIn } from './content.ts'
+import { area, linesOf } from './dialog.ts'
+import { bdi, button, type Child, h } from './dom.ts'
 import { segments } from './lists.ts'
 import { pretty } from './notices.ts'
 
 /** A longer text is edited in several lines. */
 const LINE_LENGTH_MAX = 80
+const ROWS_MAX = 12
+/** A content with more fields than this is edited only as JSON. */
+const FIELDS_MAX = 300
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
 /**
- * A field for a JSON object, with two tabs: one field for each member, or the JSON itself, with its faults while it is
- * typed. Untouched members stay unchanged: their order, and numbers to their last digit.
+ * A field for a JSON object, with two tabs: a field for each value, or the JSON itself, with its faults while it is typed.
+ * Untouched values stay unchanged: their order, and numbers to their last digit. `note`: where the fields come from.
  */
-export const contentField = (value: string) => {
+export const contentField = (value: string, note?: Child) => {
   const verdict = h('small', { role: 'status' })
   const check = (): void => {
     const fault = jsonFault(input.value)
@@ -22,55 +25,129 @@ export const contentField = (value: string) => {
   const text = area('Content as JSON', 'content', { value, oninput: check, rows: 10 }, verdict)
   const input = text.querySelector('textarea') as HTMLTextAreaElement
   const form = h('div.fields')
-  /** The exact texts of the members, by name. */
-  let members = new Map<string, string>()
-  const write = (name: string, rawJson: string): void => {
-    members.set(name, rawJson)
-    const texts = [...members].map(([name, rawJson]) => `${JSON.stringify(name)}:${rawJson}`)
-    input.value = pretty(`{${texts}}`)
-  }
-  const showMembers = (): void => {
-    const parsed = [...membersOf(input.value.trim() || '{}').members]
-    members = new Map(parsed.map(([name, { rawJson }]) => [name, rawJson]))
-    const fields = [...members].map(([name, rawJson]) =>
-      memberField(name, rawJson, (edited) => write(name, edited)),
-    )
-    form.replaceChildren(...fields)
+  const write = (json: string): void => {
+    input.value = pretty(json)
   }
   const show = (tab: string): void => {
     const isForm = tab === 'form' && jsonFault(input.value) === null
-    if (isForm) showMembers()
+    // Hidden fields would be checked when the form is sent.
+    form.replaceChildren()
+    if (isForm) showFields(form, input.value.trim() || '{}', write)
     form.hidden = !isForm
     text.hidden = isForm
     check()
   }
   const tabs = segments('How the content is edited', { form: 'Fields', json: 'JSON' }, 'form', show)
   show('form')
-  return h('div.fields', h('div', h('b', 'Content '), tabs), form, text)
+  return h('div.fields', h('div', h('b', 'Content '), tabs, note && h('small', note)), form, text)
 }
 
-/** A field for a member: a checkbox, a number or a text. Other members can only be edited as JSON. */
-const memberField = (name: string, rawJson: string, write: (rawJson: string) => void): HTMLElement => {
-  const label = bdi(name)
-  if (rawJson === 'true' || rawJson === 'false') {
+/** Shows a field for each value in a JSON object. `write` gets the JSON whenever it is edited. */
+const showFields = (form: HTMLElement, json: string, write: (json: string) => void): void => {
+  const root = valueIn(json)
+  /** The new texts of values that were edited. */
+  const edits = new Map<Value, string>()
+  const edited = (value: Value): string => edits.get(value) ?? withEditsInside(value)
+  const withEditsInside = ({ begin, json: before, children }: Value): string => {
+    let end = begin
+    const texts = children
+      .toSorted((a, b) => a.begin - b.begin)
+      .map((child) => {
+        const between = json.slice(end, child.begin)
+        end = child.begin + child.json.length
+        return between + edited(child)
+      })
+    return texts.join('') + json.slice(end, begin + before.length)
+  }
+  const edit = (value: Value, text: string): void => {
+    edits.set(value, text)
+    write(edited(root))
+  }
+  /** Shows the fields again with other items in a list, and moves the focus to what has this path. */
+  const setItems = (list: Value, items: readonly string[], focused: string): void => {
+    edit(list, `[${items}]`)
+    showFields(form, edited(root), write)
+    const controls = [...form.querySelectorAll<HTMLElement>('[data-path]')]
+    controls.find(({ dataset }) => `${dataset['path']} › `.startsWith(`${focused} › `))?.focus()
+  }
+
+  const fieldsIn = (value: Value): readonly Node[] => {
+    if (value.kind === 'object') return value.children.flatMap(fieldsIn)
+    if (value.kind === 'list') return itemsOf(value)
+    return [fieldOf(value, (text) => edit(value, text))]
+  }
+  const itemsOf = (list: Value): readonly Node[] => {
+    const { path, children } = list
+    const [first] = children
+    const others = (removed: Value) => children.filter((item) => item !== removed).map(edited)
+    const remove = (item: Value) =>
+      button(['Remove ', bdi(item.path)], () => setItems(list, others(item), path), { class: 'link' })
+    const add = (): void => {
+      const items = [...children.map(edited), first ? blankOf(first) : '{}']
+      setItems(list, items, `${path} › ${items.length}`)
+    }
+    return [
+      ...children.flatMap((item) => [...fieldsIn(item), ...(children.length > 1 ? [remove(item)] : [])]),
+      button(['Add to ', bdi(path)], add, { class: 'link', 'data-path': path }),
+    ]
+  }
+  const fields = root.kind === 'object' ? fieldsIn(root) : []
+  const isForm = fields.length > 0 && fields.length <= FIELDS_MAX
+  const why = `This content has ${fields.length === 0 ? 'no' : 'too many'} fields. Edit it under JSON.`
+  form.replaceChildren(...(isForm ? fields : [h('p.muted', why)]))
+}
+
+/** A field for a value. `write` gets its JSON whenever it is edited. */
+const fieldOf = (value: Value, write: (json: string) => void): HTMLElement => {
+  const { kind, path, json, children } = value
+  const label = bdi(path)
+  const text = textOf(value)
+  const options = { value: text, autocomplete: 'off', 'data-path': path }
+  const typedIn = ({ target }: Event) => (target as HTMLTextAreaElement).value
+  if (kind === 'other')
+    return h(
+      'p.muted',
+      label,
+      text === '' ? ' is empty' : ' is nested too deep for a form',
+      '. Edit it under JSON.',
+    )
+  if (kind === 'flag') {
     const onchange = ({ target }: Event) => write(String((target as HTMLInputElement).checked))
-    return h('label.check', h('input', { type: 'checkbox', checked: rawJson === 'true', onchange }), label)
+    const tick = h('input', { type: 'checkbox', checked: json === 'true', onchange, 'data-path': path })
+    return h('label.check', tick, label)
   }
-  if (rawJson.startsWith('"')) {
-    const value: string = JSON.parse(rawJson)
-    const oninput = ({ target }: Event) => write(JSON.stringify((target as HTMLInputElement).value))
-    const isLong = name === 'text' || value.length > LINE_LENGTH_MAX || value.includes('\n')
-    return h('label', label, h(isLong ? 'textarea' : 'input', { value, oninput, autocomplete: 'off' }))
+  if (kind === 'lines') {
+    const isNumber = children[0]?.kind === 'number'
+    const oninput = (event: Event): void => {
+      const lines = linesOf(typedIn(event))
+      if (isNumber && !areNumbers(event, lines)) return
+      write(`[${isNumber ? lines : lines.map((line) => JSON.stringify(line))}]`)
+    }
+    const rows = Math.min(children.length + 1, ROWS_MAX)
+    return h('label', label, h('textarea', { ...options, rows, oninput }), h('small', 'One per line.'))
   }
-  if (!NUMBER.test(rawJson))
-    return h('label', label, h('textarea', { value: rawJson, disabled: true, autocomplete: 'off' }))
-  const oninput = ({ target }: Event): void => {
-    const field = target as HTMLInputElement
-    const isNumber = NUMBER.test(field.value)
-    field.setCustomValidity(isNumber ? '' : 'This is not a number.')
-    if (isNumber) write(field.value)
+  if (kind === 'number') {
+    const oninput = (event: Event): void => {
+      if (areNumbers(event, [typedIn(event)])) write(typedIn(event))
+    }
+    return h('label', label, h('input', { ...options, inputmode: 'decimal', oninput }))
   }
-  return h('label', label, h('input', { value: rawJson, oninput, autocomplete: 'off' }))
+  const oninput = (event: Event): void => {
+    const typed = typedIn(event)
+    write(kind === 'nothing' && typed === '' ? 'null' : JSON.stringify(typed))
+  }
+  const isLong = value.name === 'text' || text.length > LINE_LENGTH_MAX || text.includes('\n')
+  if (!isLong) return h('label', label, h('input', { ...options, oninput }))
+  const rows = text
+    .split('\n')
+    .reduce((rows, line) => rows + 1 + Math.floor(line.length / LINE_LENGTH_MAX), 1)
+  return h('label', label, h('textarea', { ...options, rows: Math.min(rows + 1, ROWS_MAX), oninput }))
+}
+
+const areNumbers = ({ target }: Event, texts: readonly string[]): boolean => {
+  const areValid = texts.every((text) => NUMBER.test(text))
+  ;(target as HTMLInputElement).setCustomValidity(areValid ? '' : 'Write a number such as 14.90.')
+  return areValid
 }
 
 const jsonFault = (text: string): string | null => {
