@@ -1,4 +1,4 @@
-import { type Attributes, actions, button, type Child, h } from './dom.ts'
+import { type Attributes, actions, button, type Child, h, zoneAt } from './dom.ts'
 import { errorOf, openDialog, showError } from './notices.ts'
 
 /** The values of a form's fields by name. */
@@ -106,8 +106,7 @@ export const hoursField = (label: string) =>
 
 /** A field for a time in the reader's time zone, which its hint names. */
 export const timeField = (label: string, name: string, options: Attributes = {}, hint = '') => {
-  const parts = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts()
-  const zone = parts.find(({ type }) => type === 'timeZoneName')?.value
+  const zone = zoneAt(new Date().toISOString())
   return field(label, name, { type: 'datetime-local', ...options }, `${hint}Your time zone (${zone}).`)
 }
 

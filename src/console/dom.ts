@@ -223,6 +223,11 @@ export const dayOfWeek = (at: string): string => {
   return `${dayOfWeekFormat.format(date).replace(/^(\w+) /, '$1, ')}, ${clockFormat.format(date)}`
 }
 
+const zoneFormat = new Intl.DateTimeFormat(LANGUAGE, { timeZoneName: 'short' })
+/** `CET`: the reader's time zone at a time. */
+export const zoneAt = (at: string): string =>
+  zoneFormat.formatToParts(new Date(at)).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+
 const UNITS = [
   { ms: 3_600_000, name: 'hour' },
   { ms: 60_000, name: 'minute' },

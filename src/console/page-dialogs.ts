@@ -2,38 +2,45 @@ import type { PageWithVersion, Version, VersionWithContent } from '../shapes/pag
 import { call, path } from './api.ts'
 import { contentField, typedContent } from './content-field.ts'
 import { area, askToDelete, field, isoOf, openForm, timeField } from './dialog.ts'
-import { button, goTo, h, refill, startOfDay } from './dom.ts'
+import { bdi, goTo, h, refill } from './dom.ts'
 import { notify, pretty } from './notices.ts'
-import { memberOf, withExact } from './raw.ts'
-import { localTime } from './save-csv.ts'
-import { plansOf } from './version.ts'
+import { withExact } from './raw.ts'
+import { contentOf, plansOf } from './version.ts'
+import { inputValueOf, type When, whenField } from './when-field.ts'
 
 /** Changes the page as it was shown when its dialog opened. */
 type Change = (method: string, subPath: string, body?: object) => Promise<void>
 
 /** The fields of a page that has no content yet. */
-const SAMPLE = pretty('{"title":"","text":""}')
+const SAMPLE = '{"title":"","text":""}'
 
 /** Creates a page that is published now, later, or not yet. */
-export const createPage = (groupId: string): void =>
+export const createPage = (groupId: string): void => {
+  const url = path`/page_groups/${groupId}/pages`
   openEditor({
     title: 'New page',
     content: '',
     about: null,
-    name: field('Name', 'customName', {}, 'Shown here and in reports. Leave empty to have one generated.'),
+    name: field(
+      'Name of the page',
+      'customName',
+      {},
+      'For you and your colleagues, here and in reports. Leave empty to have one generated.',
+    ),
     when: 'now',
     save: async (body) => {
-      const { value } = await call<{ pageId: string }>('POST', path`/page_groups/${groupId}/pages`, { body })
+      const { value } = await call<{ pageId: string }>('POST', url, { body })
       goTo(['pages', groupId, value.pageId])
     },
   })
+}
 
-/** What a page shows, with the versions that are scheduled and a function that cancels one of them. */
+/** A page with its versions. `unschedule` returns the versions once one of them is no longer scheduled. */
 type Edited = {
   readonly url: string
   readonly page: PageWithVersion
   readonly versions: readonly Version[]
-  readonly cancel: (version: Version) => Promise<readonly Version[]>
+  readonly unschedule: (version: Version) => Promise<readonly Version[]>
   readonly done: () => Promise<void>
 }
 
@@ -43,14 +50,14 @@ export const editPage = async (edited: Edited): Promise<void> => {
   const newest = versions[0]
   const draft = newest && isDraft(newest) ? newest : undefined
   const baseId = draft?.versionId ?? page.publishedVersion?.versionId ?? newest?.versionId ?? ''
-  const { value, text } = await call<VersionWithContent>('GET', `${url}${path`/versions/${baseId}`}`)
-  const content = memberOf(text, 'content')
+  const read = await call<VersionWithContent>('GET', `${url}${path`/versions/${baseId}`}`)
+  const content = contentOf(read)
   openEditor({
     title: draft ? 'Edit the draft' : 'Edit the page',
     content: content === 'null' ? '' : content,
-    about: value.supplementaryContext,
+    about: read.value.supplementaryContext,
     when: draft ? 'draft' : 'now',
-    plans: plansToCancel(edited),
+    plans: plansToRemove(edited),
     save: async (body, when) => {
       await call('POST', `${url}/versions`, { body })
       notify(SAVED[when])
@@ -63,7 +70,6 @@ export const editPage = async (edited: Edited): Promise<void> => {
 export const isDraft = ({ status, publishedAt }: Version): boolean =>
   status === 'ready' && publishedAt === null
 
-type When = 'now' | 'later' | 'draft'
 const ACTIONS: Readonly<Record<When, string>> = { now: 'Publish', later: 'Schedule', draft: 'Save the draft' }
 const SAVED: Readonly<Record<When, string>> = {
   now: 'Saved. Readers get it in a moment.',
@@ -76,6 +82,7 @@ type Editor = {
   /** JSON, or empty if there is none. */
   readonly content: string
   readonly about: string | null
+  /** The field for the name of a new page. */
   readonly name?: HTMLElement
   readonly when: When
   /** What else is scheduled. */
@@ -85,7 +92,7 @@ type Editor = {
 
 /** The form to edit a page: what it shows, and when readers get it. */
 const openEditor = ({ title, content, about, name, when, plans, save }: Editor): void => {
-  const before = content === '' ? SAMPLE : pretty(content)
+  const before = pretty(content || SAMPLE)
   const action = h('span', ACTIONS[when])
   const choose = (chosen: When): void => {
     action.textContent = ACTIONS[chosen]
@@ -108,7 +115,11 @@ const openEditor = ({ title, content, about, name, when, plans, save }: Editor):
           'In addition to the context of the group.',
         ),
       ),
-      whenField(when, choose),
+      whenField({
+        texts: { now: 'Publish now', later: 'Publish at …', draft: 'Keep as a draft' },
+        chosen: when,
+        choose,
+      }),
       plans,
     ],
     run: async ({ content: typed, supplementaryContext, customName, when, publishAt }) => {
@@ -116,7 +127,7 @@ const openEditor = ({ title, content, about, name, when, plans, save }: Editor):
         supplementaryContext: supplementaryContext || (about === null ? undefined : null),
         customName: customName || undefined,
         publish: when !== 'draft',
-        publishAt: when === 'later' ? isoOf(publishAt) : undefined,
+        publishAt: isoOf(publishAt),
       }
       // Untouched content stays unchanged, byte for byte.
       const saved = typed === before ? content || 'null' : typedContent(typed)
@@ -126,120 +137,106 @@ const openEditor = ({ title, content, about, name, when, plans, save }: Editor):
   })
 }
 
-/** A choice of when readers get a page, with a field for the time. */
-const whenField = (chosen: When, choose: (when: When) => void) => {
-  const at = h('input', {
-    type: 'datetime-local',
-    name: 'publishAt',
-    'aria-label': 'Publish at',
-    value: localTimeAt(startOfDay(1)),
-  })
-  const set = (when: When): void => {
-    times.hidden = when !== 'later'
-    at.toggleAttribute('required', when === 'later')
-    choose(when)
-  }
-  const proposal = (text: string, day: Date) =>
-    button(
-      text,
-      () => {
-        at.value = localTimeAt(day)
-      },
-      { class: 'link' },
-    )
-  const untilMonday = (8 - new Date().getDay()) % 7 || 7
-  const times: HTMLElement = h(
-    'div.times',
-    at,
-    proposal('tomorrow, 09:00', startOfDay(1)),
-    untilMonday > 1 && proposal('Monday, 09:00', startOfDay(untilMonday)),
-  )
-  const radio = (when: When, text: string) =>
-    h(
-      'label.check',
-      h('input', {
-        type: 'radio',
-        name: 'when',
-        value: when,
-        checked: when === chosen,
-        onchange: () => set(when),
-      }),
-      text,
-    )
-  set(chosen)
-  return h(
-    'fieldset.when',
-    h('legend', 'When do readers get it?'),
-    radio('now', 'Publish now'),
-    radio('later', 'Publish at …'),
-    times,
-    radio('draft', 'Keep as a draft'),
-  )
-}
-
-/** Nine in the morning, as the value of a time field. */
-const localTimeAt = (day: Date): string => `${localTime(day.toISOString()).slice(0, 10)}T09:00`
-
-/** What is scheduled, which replaces what is published before. */
-const plansToCancel = ({ versions, cancel }: Pick<Edited, 'versions' | 'cancel'>) => {
+/** The versions that are scheduled and would replace what is published before, each with a button that unschedules it. */
+const plansToRemove = ({ versions, unschedule }: Pick<Edited, 'versions' | 'unschedule'>) => {
   const plans = h('div.warning', { role: 'status' })
-  const show = (versions: readonly Version[]): void =>
-    refill(
-      plans,
-      plansOf(versions, 'what you publish before', async (version) => show(await cancel(version))),
-    )
+  const show = (versions: readonly Version[]): void => {
+    const remove = async (version: Version) => show(await unschedule(version))
+    refill(plans, plansOf(versions, 'what you publish before', remove))
+  }
   show(versions)
   return plans
 }
 
-/** Publishes a version. Asks first if something is scheduled that would replace it. */
-export const publishNow = async (
-  version: Version,
-  edited: Pick<Edited, 'versions' | 'cancel'>,
-  publish: () => Promise<void>,
-): Promise<void> => {
-  const { versionId, versionNumber } = version
-  const others = edited.versions.filter((other) => other.versionId !== versionId)
-  if (!others.some(({ status }) => status === 'scheduled')) return publish()
-  openForm({
-    title: `Publish version ${versionNumber}`,
-    action: 'Publish',
-    body: [
-      plansToCancel({
-        versions: others,
-        cancel: async (other) =>
-          (await edited.cancel(other)).filter((other) => other.versionId !== versionId),
-      }),
-    ],
-    run: publish,
-  })
-}
+/** Whether readers get a newer version than this one. */
+export const isOlder = ({ versionNumber }: Version, { publishedVersion }: PageWithVersion): boolean =>
+  versionNumber < (publishedVersion?.versionNumber ?? 0)
 
-/** Schedules a version. */
-export const publishLater = (
-  { versionId, versionNumber }: Version,
-  change: Change,
-  done: () => Promise<void>,
-): void =>
+/** Publishes a version that is ready, now or later. Says what it replaces, and what is scheduled to replace it. */
+export const publishVersion = (
+  version: Version,
+  { page, versions, unschedule, done }: Omit<Edited, 'url'>,
+  hold: () => Change,
+): void => {
+  let change = hold()
+  const { versionId, versionNumber, publishAt } = version
+  const now = isOlder(version, page) ? 'Roll back' : 'Publish'
+  const action = h('span')
+  const choose = (when: When): void => {
+    action.textContent = when === 'later' ? 'Schedule' : now
+  }
+  const others = (versions: readonly Version[]) => versions.filter((other) => other.versionId !== versionId)
+  const replaced = page.publishedVersion
   openForm({
-    title: `Publish version ${versionNumber} later`,
-    action: 'Schedule',
+    title: now === 'Publish' ? `Publish version ${versionNumber}` : `Roll back to version ${versionNumber}`,
+    action,
     body: [
-      timeField('Publish at', 'publishAt', { required: true, value: localTimeAt(startOfDay(1)) }),
-      timeField('Unpublish at', 'unpublishAt', {}, 'Leave empty to keep it published. '),
+      h(
+        'p',
+        replaced
+          ? `Readers get version ${versionNumber} instead of version ${replaced.versionNumber}, which stays in the list.`
+          : `Readers get nothing now. They will get version ${versionNumber}.`,
+      ),
+      whenField({
+        texts: { now: `${now} now`, later: `${now} at …` },
+        chosen: publishAt ? 'later' : 'now',
+        at: publishAt,
+        choose,
+      }),
+      h(
+        'details',
+        h('summary', 'Unpublish it again later'),
+        timeField(
+          'Unpublish at',
+          'unpublishAt',
+          { min: inputValueOf(new Date()) },
+          'Leave empty to keep it published. ',
+        ),
+      ),
+      plansToRemove({
+        versions: others(versions),
+        unschedule: async (other) => {
+          const left = others(await unschedule(other))
+          // The reader has seen this change.
+          change = hold()
+          return left
+        },
+      }),
     ],
     run: async ({ publishAt, unpublishAt }) => {
       const body = { publishAt: isoOf(publishAt), unpublishAt: isoOf(unpublishAt) }
       await change('POST', path`/versions/${versionId}/publish`, body)
+      notify(
+        publishAt ? `Version ${versionNumber} is scheduled.` : `Readers get version ${versionNumber} now.`,
+      )
+      await done()
+    },
+  })
+}
+
+export const unpublishPage = (change: Change, done: () => Promise<void>): void =>
+  openForm({
+    title: 'Unpublish the page',
+    action: 'Unpublish',
+    isDanger: true,
+    body: [h('p', 'Readers get nothing until you publish a version again. No version is lost.')],
+    run: async () => {
+      await change('POST', '/unpublish')
+      notify('Unpublished. Publish a version to show the page again.')
       await done()
     },
   })
 
-export const renamePage = ({ customName }: PageWithVersion, change: Change): void =>
+export const renamePage = ({ customName, computedName }: PageWithVersion, change: Change): void =>
   openForm({
     title: 'Rename the page',
     action: 'Rename',
-    body: [field('Name', 'customName', { value: customName }, 'Leave empty to have one generated.')],
+    body: [
+      field('Name of the page', 'customName', { value: customName }, [
+        'For you and your colleagues, here and in reports. Leave empty to use the generated name: ',
+        bdi(computedName),
+      ]),
+    ],
     run: ({ customName }) => change('PATCH', '', { customName: customName || null }),
   })
 

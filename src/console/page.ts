@@ -6,9 +6,9 @@ import {
   actions,
   bdi,
   button,
+  type Child,
   card,
   crumb,
-  dayOfWeek,
   facts,
   h,
   type Place,
@@ -21,11 +21,20 @@ import {
 import { heldResource } from './held-resource.ts'
 import { below, expander, loadMore, row, table } from './lists.ts'
 import { gated, idOf, notify } from './notices.ts'
-import { deletePage, editPage, isDraft, publishLater, publishNow, renamePage } from './page-dialogs.ts'
+import {
+  deletePage,
+  editPage,
+  isDraft,
+  isOlder,
+  publishVersion,
+  renamePage,
+  unpublishPage,
+} from './page-dialogs.ts'
 import { repeat } from './repeat.ts'
-import { linesOfVersion, plansOf, readersOf, versionDetail } from './version.ts'
+import { dayInZone, linesOfVersion, plan, plansOf, readersOf, versionDetail } from './version.ts'
 
-const COLUMNS = ['Version', 'State', 'Name', 'Created', '']
+const LINK = { class: 'link' }
+const COLUMNS = ['Version', 'State', 'Saved', '']
 
 /** A page with its versions: the one readers get, the differences between two, and what can be done. */
 export const pageView = async (groupId: string, pageId: string, place: Place, signal: AbortSignal) => {
@@ -77,15 +86,8 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     await Promise.all([page.read(), loadVersions()])
     show()
   }
-  const publish = (version: Version) => {
-    const change = hold()
-    const { versionId, versionNumber } = version
-    return publishNow(version, { versions, cancel: unschedule }, async () => {
-      await change('POST', path`/versions/${versionId}/publish`)
-      notify(`Readers get version ${versionNumber} now.`)
-      await refresh()
-    })
-  }
+  const publish = (version: Version) =>
+    publishVersion(version, { page: page.value, versions, unschedule, done: refresh }, hold)
   /** Returns the versions without this schedule. */
   const unschedule = async ({ versionId, versionNumber }: Version): Promise<readonly Version[]> => {
     await call('POST', `${url}${path`/versions/${versionId}/unschedule`}`)
@@ -98,12 +100,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     notify('The page stays published.')
     await refresh()
   }
-  const edit = () => editPage({ url, page: page.value, versions, cancel: unschedule, done: refresh })
-  const unpublish = async () => {
-    await hold()('POST', '/unpublish')
-    notify('Unpublished. Publish a version to show the page again.')
-    await refresh()
-  }
+  const edit = () => editPage({ url, page: page.value, versions, unschedule, done: refresh })
   const compare = async (oneId: string, otherId: string) => {
     const read = await Promise.all([readVersion(oneId), readVersion(otherId)])
     const [older, newer] = read.sort((a, b) => a.value.versionNumber - b.value.versionNumber)
@@ -117,34 +114,35 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     comparison.scrollIntoView({ block: 'nearest' })
   }
 
-  const linksOf = (version: Version, previous: Version | undefined): readonly Node[] => {
-    const { versionId, versionNumber, status } = version
-    const current = page.value.publishedVersion
-    const isShown = current?.versionId === versionId
-    const comparedId = current && !isShown ? current.versionId : previous?.versionId
+  const link = (text: string, run: () => unknown) => gated('pages:write', text, run, LINK)
+  /** Nothing for a version that readers get, or that cannot be published. */
+  const publishLink = (version: Version): Child => {
+    const { versionId, status } = version
+    const isShown = page.value.publishedVersion?.versionId === versionId
     const isPublishable = isActive() && !isShown && ['ready', 'published', 'scheduled'].includes(status)
-    const verb = versionNumber < (current?.versionNumber ?? 0) ? 'Roll back' : 'Publish'
-    const link = (text: string, run: () => unknown) => gated('pages:write', text, run, { class: 'link' })
+    const text = isOlder(version, page.value) ? 'Roll back…' : 'Publish…'
+    return isPublishable && gated('pages:write', text, () => publish(version), LINK)
+  }
+  const linksOf = (version: Version, previous: Version | undefined): readonly Child[] => {
+    const { versionId, status } = version
+    const current = page.value.publishedVersion
+    const comparedId = current && current.versionId !== versionId ? current.versionId : previous?.versionId
     const isNewest = versionId === versions[0]?.versionId
-    const links = [
+    return [
       isNewest && isDraft(version) && isActive() && link('Edit', edit),
-      comparedId && button('Compare', () => compare(comparedId, versionId), { class: 'link' }),
-      isPublishable && link(verb, () => publish(version)),
-      isPublishable && link('Later…', () => publishLater(version, hold(), refresh)),
-      status === 'scheduled' && link('Cancel', () => unschedule(version)),
+      comparedId && button('Compare', () => compare(comparedId, versionId), LINK),
+      publishLink(version),
+      status === 'scheduled' && link('Unschedule', () => unschedule(version)),
     ]
-    return links.filter((link) => link instanceof Node)
   }
   const rowOf = (version: Version, i: number) => {
-    const { versionId, versionNumber, computedName, createdAt } = version
+    const { versionId, versionNumber, createdAt } = version
     const showDetail = async () => below(element, COLUMNS.length, versionDetail(await readVersion(versionId)))
-    const links = linksOf(version, versions[i + 1]).map((link, i) => (i === 0 ? link : [' · ', link]))
     const element = row(
       h('b', expander(`Version ${versionNumber}`, showDetail)),
       stateOf(version, page.value, versions[0]),
-      bdi(computedName),
       when(createdAt),
-      h('td.end', links),
+      h('td.end', h('div.links', linksOf(version, versions[i + 1]))),
     )
     return element
   }
@@ -161,22 +159,20 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     refill(
       plans,
       plansOf(versions, isPublished ? 'this' : null, unschedule),
-      unpublishAt && [
-        h(
-          'p',
-          `On ${dayOfWeek(unpublishAt)}, the page is unpublished. `,
-          button('Cancel it', keepPublished, { class: 'link' }),
+      unpublishAt &&
+        plan(
+          `On ${dayInZone(unpublishAt)}, the page is unpublished.`,
+          button('Keep it published', keepPublished, LINK),
         ),
-      ],
     )
     refill(
       buttons,
       gated('pages:write', 'Rename…', () => renamePage(page.value, hold())),
-      page.value.publishedVersion && gated('pages:write', 'Unpublish', unpublish),
+      isPublished && gated('pages:write', 'Unpublish…', () => unpublishPage(hold(), refresh)),
       gated('pages:write', 'Delete…', () => deletePage(page.value, hold()), { class: 'danger' }),
       isActive() && gated('pages:write', 'Edit page', edit, { class: 'primary' }),
     )
-    refill(about, factsOf(page.value, url))
+    refill(about, aboutPage(page.value))
     // The rows change only if the versions do, so that open rows stay open.
     const state = JSON.stringify([versions, page.value.publishedVersion?.versionId, isActive()])
     if (list.dataset['state'] !== state) refill(list.tBodies[0] as HTMLElement, versions.map(rowOf))
@@ -200,9 +196,14 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   return [
     h('header', crumb(bdi(group.value.title), 'pages', groupId), heading, buttons),
     plans,
-    card(about),
+    about,
     card(list, older.element),
     comparison,
+    h(
+      'details',
+      h('summary', 'For programs'),
+      facts({ ID: idOf(pageId), Address: h('code', `GET ${baseUrl()}/v0${url}`) }),
+    ),
   ]
 }
 
@@ -219,16 +220,15 @@ const stateOf = (version: Version, { publishedVersion }: PageWithVersion, newest
   return tag(status, STATE_COLOURS[status])
 }
 
-const factsOf = (page: PageWithVersion, url: string) => {
-  const { pageId, customName, computedName, supplementaryContext, latestVersion } = page
+/** What the page is about, and why its newest version is not published; nothing if there is neither. */
+const aboutPage = ({ supplementaryContext, latestVersion }: PageWithVersion): Child => {
   const { status, failureReason } = latestVersion
+  if (!supplementaryContext && !failureReason) return
   const failure = status === 'failed' ? 'Newest version failed' : 'Newest version not published'
-  return facts({
-    About: bdi(supplementaryContext),
-    Name: bdi(customName),
-    'Generated name': customName && bdi(computedName),
-    [failure]: failureReason && h('span.bad', failureReason),
-    ID: idOf(pageId),
-    'For programs': h('code', `GET ${baseUrl()}/v0${url}`),
-  })
+  return card(
+    facts({
+      'What it is about': bdi(supplementaryContext),
+      [failure]: failureReason && h('span.bad', failureReason),
+    }),
+  )
 }

@@ -1,11 +1,12 @@
 import type { PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
-import { bdi, button, type Child, dayOfWeek, facts, h, time } from './dom.ts'
+import { bdi, button, type Child, dayOfWeek, facts, h, time, zoneAt } from './dom.ts'
 import { idOf, json, pretty } from './notices.ts'
 import { memberOf } from './raw.ts'
 
 /** A version and its exact text. */
-type ReadVersion = { readonly value: VersionWithContent; readonly text: string }
-const contentOf = ({ text }: ReadVersion) => memberOf(text, 'content')
+export type ReadVersion = { readonly value: VersionWithContent; readonly text: string }
+/** The content of a version as JSON: `null` if it has none. */
+export const contentOf = ({ text }: Pick<ReadVersion, 'text'>) => memberOf(text, 'content')
 
 /** The immutable fields of a version as lines, which can be compared. */
 export const linesOfVersion = (read: ReadVersion): string => {
@@ -40,30 +41,31 @@ export const readersOf = ({ publishedVersion, latestVersion, unpublishAt }: Page
 }
 
 /**
- * What is scheduled, the earliest first: a sentence for each version, with a button that cancels it. `replaced`: what readers
- * get until then, or null for nothing.
+ * What is scheduled, the earliest first: a sentence for each version, with a button that unschedules it. `replaced`: what
+ * readers get until then, or null for nothing.
  */
 export const plansOf = (
   versions: readonly Version[],
   replaced: string | null,
-  cancel: (version: Version) => unknown,
+  unschedule: (version: Version) => unknown,
 ): Child => {
   const scheduled = versions.filter(({ status, publishAt }) => status === 'scheduled' && publishAt)
   const ordered = scheduled.toSorted((a, b) => (a.publishAt ?? '').localeCompare(b.publishAt ?? ''))
   return ordered.map((version) => {
     const { versionNumber, publishAt, unpublishAt } = version
-    return h(
-      'p',
-      `On ${dayOfWeek(publishAt ?? '')}, version ${versionNumber} ${replaced === null ? 'is published' : `replaces ${replaced}`}`,
-      unpublishAt && `, until ${dayOfWeek(unpublishAt)}`,
-      '. ',
-      button('Cancel it', () => cancel(version), {
-        class: 'link',
-        'aria-label': `Cancel it: version ${versionNumber}`,
-      }),
+    const change = replaced === null ? 'is published' : `replaces ${replaced}`
+    return plan(
+      `On ${dayInZone(publishAt ?? '')}, version ${versionNumber} ${change}${unpublishAt ? `, until ${dayInZone(unpublishAt)}` : ''}.`,
+      button(`Unschedule version ${versionNumber}`, () => unschedule(version), { class: 'link' }),
     )
   })
 }
+
+/** What is planned, with a button that prevents it. */
+export const plan = (text: string, button: Child) => h('p.plan', h('span', text), button)
+
+/** `Monday, 30 November, 09:00 CET`. */
+export const dayInZone = (at: string): string => `${dayOfWeek(at)} ${zoneAt(at)}`
 
 /** All fields of a version. */
 export const versionDetail = (read: ReadVersion) => {

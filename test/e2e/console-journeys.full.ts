@@ -300,8 +300,10 @@ t.test('a new version is compared with the one before, and rolled back', { skip 
     'no number is rounded',
   )
 
+  await pressOn(page, 'Roll back…')
+  await shows('Readers get version 1 instead of version 2, which stays in the list.')
   await pressOn(page, 'Roll back')
-  await shows('Readers get version 1')
+  await shows('Readers get version 1 now.')
   t.match((await call('GET', path)).text, `"content":${content}`)
   t.strictSame(wrong, [])
 })
@@ -310,15 +312,18 @@ t.test('a version is scheduled and unscheduled', { skip }, async (t) => {
   const { address, path } = await newPage('{}')
   const { page, call, wrong, shows } = await consoleWindow.open(address)
   await call('POST', `${path}/versions`, { content: {}, publish: false })
-  await shows('Later…')
+  await shows(/^Publish…$/)
 
-  await pressOn(page, 'Later…')
+  await pressOn(page, 'Publish…')
+  await tabTo(page, '[name=when]')
+  await press(page, 'ArrowDown')
   const nextYear = new Date().getFullYear() + 1
   await page.locator('dialog [name=publishAt]').fill(`${nextYear}-12-24T09:00`)
-  await press(page, 'Enter')
-  await shows(/^On \w+, 24 December, 09:00, version 2 replaces this\./)
+  await pressOn(page, 'Schedule')
+  await dialogCloses(page)
+  await shows(/^On \w+, 24 December, 09:00 \S+, version 2 replaces this\.$/)
 
-  await pressOn(page, 'Cancel it')
+  await pressOn(page, 'Unschedule version 2')
   await shows('is no longer scheduled')
   t.strictSame(wrong, [])
 })
@@ -372,13 +377,14 @@ t.test(
     await pressOn(page, 'tomorrow, 09:00')
     await pressOn(page, 'Schedule')
     await dialogCloses(page)
-    await shows(/^On \w+, \d+ \w+, 09:00, version 2 replaces this\./)
+    await shows(/^On \w+, \d+ \w+, 09:00 \S+, version 2 replaces this\.$/)
 
     await openEditor(page)
     await page.getByText(/, version 2 replaces what you publish before\./).waitFor()
-    await pressOn(page, 'Cancel it')
+    await pressOn(page, 'Unschedule version 2')
     await page.locator('dialog', { hasText: 'replaces' }).waitFor({ state: 'detached' })
     await pressOn(page, 'Publish')
+    await dialogCloses(page)
     await shows('Readers get version 3')
     t.match((await call('GET', `${path}/versions`)).body.items, [
       {},
@@ -411,6 +417,7 @@ t.test('a page is unpublished and deleted', { skip }, async (t) => {
   const { address } = await newPage('{}')
   const { page, wrong, shows } = await consoleWindow.open(address)
   await shows('Readers get version 1')
+  await pressOn(page, 'Unpublish…')
   await pressOn(page, 'Unpublish')
   await shows('Unpublished: readers get nothing')
 

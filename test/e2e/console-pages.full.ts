@@ -1,5 +1,5 @@
 import t from 'tap'
-import { noConsole, sharedConsole } from '../support/console.ts'
+import { goTo, noConsole, openConsole, press, sharedConsole } from '../support/console.ts'
 import { until } from '../support/program.ts'
 
 /** Pages: versions that are read, compared and published, contents that are edited as fields, and times that are proposed. */
@@ -25,6 +25,28 @@ const newPage = async (groupId: string, ...contents: readonly string[]) => {
   await until('it is published', async () => (await published()) === contents.length)
   return { path, pageId, address: `pages/${groupId}/${pageId}` }
 }
+
+const OLD =
+  '{"title":"Tulips","price":14.90,"seo":{"title":"Buy tulips"},"faq":[{"q":"When?","a":"In autumn"}]}'
+const NEW = `{"title":"Tulips, cheaper","price":11.90,"seo":{"title":"Buy tulips"},"faq":[{"q":"How deep?","a":"15 cm"},{"q":"When?","a":"In autumn"}],"text":"${'One line.\\n'.repeat(20)}"}`
+
+t.test('what is scheduled is unscheduled in the question before a roll back', { skip }, async (t) => {
+  const { address, path } = await newPage(await newGroup(), OLD, NEW)
+  const { page, call, wrong, shows } = await consoleWindow.open(address)
+  const publishAt = new Date(Date.now() + 86_400_000).toISOString()
+  await call('POST', `${path}/versions`, { publishAt })
+  await shows(/version 3 replaces this\.$/)
+  await page.getByRole('button', { name: 'Roll back…' }).click()
+
+  const dialog = page.locator('dialog')
+  await dialog.getByRole('button', { name: 'Unschedule version 3' }).click()
+  await dialog.getByText('replaces what you publish').waitFor({ state: 'detached' })
+  await dialog.getByRole('button', { name: 'Roll back', exact: true }).click()
+
+  await shows('Readers get version 1 now.')
+  t.match((await call('GET', path)).body, { publishedVersion: { versionNumber: 1 } })
+  t.strictSame(wrong, [])
+})
 
 t.test('nested values and lists are edited as fields, and the others stay unchanged', { skip }, async (t) => {
   const content = `{"price":14.90,"sku":12345678901234567890,"tags":["a","b"],"seo":{"title":"Buy","note":null},"faq":[{"q":"1"},{"q":"2"}],"deep":{"a":{"b":{"c":{"d":{"e":{"f":1}}}}}}}`
@@ -69,3 +91,46 @@ t.test('a number that is none does not keep JSON from being saved', { skip }, as
   await shows('Readers get version 2')
   t.pass('it is saved')
 })
+
+t.test('a page has one name everywhere, and its generated name is explained', { skip }, async (t) => {
+  const { path, address } = await newPage(await newGroup(), '{"title":"A title"}')
+  const { page, call, shows } = await consoleWindow.open('pages')
+  await call('PATCH', path, { customName: 'Tulips' })
+  await goTo(page, address)
+  await page.getByRole('heading', { name: 'Tulips' }).waitFor()
+  t.equal(await page.getByText('Spring sale 1').count(), 0)
+
+  await page.getByRole('button', { name: 'Rename…' }).click()
+  await shows('Leave empty to use the generated name: Spring sale 1')
+  await page.locator('dialog [name=customName]').fill('')
+  await press(page, 'Enter')
+  await page.getByRole('heading', { name: 'Spring sale 1' }).waitFor()
+})
+
+const MONDAY = 'Monday, 7 December, 09:00'
+const TIMES = [
+  ['a Monday before nine', '2026-11-30T07:00:00Z', '2026-11-30', ['today, 09:00', 'tomorrow, 09:00', MONDAY]],
+  ['a Monday after nine', '2026-11-30T09:00:00Z', '2026-12-01', ['tomorrow, 09:00', MONDAY]],
+  ['a Sunday evening', '2026-11-29T20:00:00Z', '2026-11-30', ['tomorrow, 09:00']],
+] as const
+for (const [moment, now, firstDay, proposed] of TIMES)
+  t.test(`on ${moment}, times are proposed that are still ahead`, { skip }, async (t) => {
+    const { address } = await newPage(await newGroup(), '{}')
+    const { browser, server, apiKey } = await consoleWindow.scene()
+    const zone = { key: apiKey, timezoneId: 'Europe/Berlin' }
+    const { page } = await openConsole(t, browser, server.url, zone)
+    await page.clock.setFixedTime(now)
+    await goTo(page, address)
+    await page.getByRole('button', { name: 'Edit page' }).click()
+    await page.getByLabel('Publish at …').check()
+
+    const times = page.locator('dialog .times')
+    t.strictSame(await times.getByRole('button').allInnerTexts(), proposed)
+    const field = times.locator('[name=publishAt]')
+    t.equal(await field.inputValue(), `${firstDay}T09:00`)
+    await times.getByText('CET (Europe/Berlin)').waitFor()
+    await field.fill('2027-07-01T09:00')
+    await times.getByText('CEST (Europe/Berlin)').waitFor()
+    await times.getByRole('button').first().click()
+    t.equal(await field.inputValue(), `${firstDay}T09:00`)
+  })

@@ -64,27 +64,32 @@ t.test('a version that is published by hand is no longer shown as scheduled', { 
   const { address } = await newPage()
   const { page, shows } = await consoleWindow.open(address)
   const second = page.locator('main tbody tr', { hasText: 'Version 2' })
-  await page.getByRole('button', { name: 'Later…' }).click()
+  await page.getByRole('button', { name: 'Publish…', exact: true }).click()
+  await page.getByLabel('Publish at …').check()
   const nextYear = new Date().getFullYear() + 1
   await page.locator('dialog [name=publishAt]').fill(`${nextYear}-12-24T09:00`)
   await page.keyboard.press('Enter')
   await second.getByText('scheduled').waitFor()
 
+  await page.getByRole('button', { name: 'Publish…', exact: true }).click()
+  await page.getByLabel('Publish now').check()
   await page.getByRole('button', { name: 'Publish', exact: true }).click()
 
   await shows('Readers get version 2 now.')
   await second.getByText('published', { exact: true }).waitFor()
   t.equal(await second.getByText('scheduled').count(), 0)
-  t.equal(await page.getByRole('button', { name: 'Cancel it' }).count(), 0)
+  t.equal(await page.getByRole('button', { name: 'Unschedule' }).count(), 0)
 })
 
 t.test('a version that another one replaced is shown as published before', { skip }, async (t) => {
   const { address } = await newPage()
   const { page, shows } = await consoleWindow.open(address)
+  await page.getByRole('button', { name: 'Publish…', exact: true }).click()
   await page.getByRole('button', { name: 'Publish', exact: true }).click()
   await shows('Readers get version 2 now.')
 
-  await page.getByRole('button', { name: 'Roll back' }).click()
+  await page.getByRole('button', { name: 'Roll back…' }).click()
+  await page.getByRole('button', { name: 'Roll back', exact: true }).click()
 
   await shows('Readers get version 1 now.')
   const second = page.locator('main tbody tr', { hasText: 'Version 2' })
@@ -204,11 +209,12 @@ t.test(
   async (t) => {
     const { address, path } = await newPage()
     const { page, call, shows } = await consoleWindow.open(address)
-    await page.getByRole('button', { name: 'Publish', exact: true }).focus()
+    await page.getByRole('button', { name: 'Publish…', exact: true }).focus()
 
     await call('POST', `${path}/versions`, { content: { a: 3 }, publish: false })
     await shows('version 3 is newer and is a draft')
     await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Publish', exact: true }).click()
 
     await shows('Readers get version 2 now.')
     t.equal((await call('GET', path)).body.publishedVersion.versionNumber, 2)
@@ -274,7 +280,8 @@ t.test('a change is reported as made even if the page cannot be read right after
     return isPolling ? route.continue() : route.fulfill(BUSY)
   })
 
-  await page.getByRole('button', { name: 'Unpublish' }).click()
+  await page.getByRole('button', { name: 'Unpublish…' }).click()
+  await page.getByRole('button', { name: 'Unpublish', exact: true }).click()
 
   await shows('Unpublished. Publish a version')
   await shows('Not live')

@@ -246,9 +246,15 @@ t.test('nothing in a dialog lies outside of it, at any width', { skip }, async (
   const group = JSON.parse((await call('POST', '/v0/page_groups', { name: 'g', title: 'G' })).text)
   const groupId = group.pageGroupId
   const long = 'long-'.repeat(50)
-  const content = { [long.slice(0, 90)]: long, price: 1, isNew: true, list: [long] }
+  const name = long.slice(0, 90)
+  const faq = [{ [name]: long }, { [name]: long }]
+  const content = { [name]: long, price: 1, isNew: true, list: [long], seo: { [name]: long }, faq, none: {} }
   const created = await call('POST', `/v0/page_groups/${groupId}/pages`, { customName: long, content })
   const { pageId } = JSON.parse(created.text)
+  const path = `/v0/page_groups/${groupId}/pages/${pageId}`
+  await until('it is published', async () => (await call('GET', path)).body.publishedVersion)
+  await call('POST', `${path}/versions`, { publish: false })
+  await call('POST', `${path}/versions`, { publishAt: new Date(Date.now() + 86_400_000).toISOString() })
   const log = { source: 'crm', email: 'ada@example.com', name: long, payload: {} }
   const { prospectId } = JSON.parse((await call('POST', '/v0/prospect_logs', log)).text)
   const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey })
@@ -270,6 +276,8 @@ t.test('nothing in a dialog lies outside of it, at any width', { skip }, async (
     [`pages/${groupId}`, 'Edit…', async () => {}],
     [`pages/${groupId}/${pageId}`, 'Edit page', async () => {}],
     [`pages/${groupId}/${pageId}`, 'Rename…', async () => {}],
+    [`pages/${groupId}/${pageId}`, 'Unpublish…', async () => {}],
+    [`pages/${groupId}/${pageId}`, 'Publish…', async () => {}],
     [`pages/${groupId}/${pageId}`, 'Delete…', async () => {}],
     [`people/${prospectId}`, 'Edit…', async () => {}],
     [`people/${prospectId}`, 'Merge…', async () => {}],
@@ -284,7 +292,7 @@ t.test('nothing in a dialog lies outside of it, at any width', { skip }, async (
   }
   for (const [place, name, fill] of dialogs) {
     await goTo(page, place)
-    await page.getByRole('button', { name, exact: true }).click()
+    await page.getByRole('button', { name, exact: true }).first().click()
     await page.locator('dialog[open]').waitFor()
     t.strictSame(await namelessIn(page), [], `${name}: every control has a name`)
     await fitsIn(name)
