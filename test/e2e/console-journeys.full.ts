@@ -94,7 +94,8 @@ t.test('an open activity holds the list, and closing it shows what is new', { sk
   const rows = page.locator('table.activities > tbody > tr')
   await shows('alma@example.com')
   await press(page, 'j', 'Enter')
-  await shows('contact')
+  // The payload is part of the row, too.
+  await page.locator('main .opened').waitFor()
   const heldRows = await rows.count()
 
   await logForm('grace@example.com')
