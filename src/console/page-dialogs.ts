@@ -1,8 +1,9 @@
-import type { PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
-import { call, path } from './api.ts'
+import type { Page, PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
+import { call, can, get, path, type Slice } from './api.ts'
+import { blankOf, fieldsOf, valueIn } from './content.ts'
 import { contentField, typedContent } from './content-field.ts'
 import { area, askToDelete, field, isoOf, openForm, timeField } from './dialog.ts'
-import { bdi, goTo, h, refill } from './dom.ts'
+import { bdi, type Child, goTo, h, refill } from './dom.ts'
 import { notify, pretty } from './notices.ts'
 import { withExact } from './raw.ts'
 import { contentOf, plansOf } from './version.ts'
@@ -11,16 +12,19 @@ import { inputValueOf, type When, whenField } from './when-field.ts'
 /** Changes the page as it was shown when its dialog opened. */
 type Change = (method: string, subPath: string, body?: object) => Promise<void>
 
-/** The fields of a page that has no content yet. */
+/** The fields of the first page of a group. */
 const SAMPLE = '{"title":"","text":""}'
 
 /** Creates a page that is published now, later, or not yet. */
-export const createPage = (groupId: string): void => {
+export const createPage = async (groupId: string): Promise<void> => {
   const url = path`/page_groups/${groupId}/pages`
+  const neighbor = await newestWithFields(url)
   openEditor({
     title: 'New page',
     content: '',
+    proposal: neighbor ? blankOf(valueIn(neighbor.content)) : SAMPLE,
     about: null,
+    note: neighbor && ['The same fields as on ', bdi(neighbor.name), '.'],
     name: field(
       'Name of the page',
       'customName',
@@ -33,6 +37,22 @@ export const createPage = (groupId: string): void => {
       goTo(['pages', groupId, value.pageId])
     },
   })
+}
+
+/** Pages of a group in which fields are searched. */
+const SEARCHED_MAX = 5
+/** The newest page of a group that has content: a new one probably gets the same fields. */
+const newestWithFields = async (url: string) => {
+  if (!can('pages:read')) return
+  const { items } = await get<Slice<Page>>(url, { limit: SEARCHED_MAX })
+  for (const { pageId, effectiveName } of items) {
+    const pageUrl = `${url}${path`/${pageId}`}`
+    const { publishedVersion, latestVersion } = await get<PageWithVersion>(pageUrl)
+    const { versionId } = publishedVersion ?? latestVersion
+    const content = contentOf(await call('GET', `${pageUrl}${path`/versions/${versionId}`}`))
+    if (fieldsOf(content).length > 0) return { name: effectiveName, content }
+  }
+  return
 }
 
 /** A page with its versions. `unschedule` returns the versions once one of them is no longer scheduled. */
@@ -55,6 +75,7 @@ export const editPage = async (edited: Edited): Promise<void> => {
   openEditor({
     title: draft ? 'Edit the draft' : 'Edit the page',
     content: content === 'null' ? '' : content,
+    proposal: SAMPLE,
     about: read.value.supplementaryContext,
     when: draft ? 'draft' : 'now',
     plans: plansToRemove(edited),
@@ -81,7 +102,11 @@ type Editor = {
   readonly title: string
   /** JSON, or empty if there is none. */
   readonly content: string
+  /** JSON that is shown if there is no content, and saved only if it was edited. */
+  readonly proposal: string
   readonly about: string | null
+  /** Where the proposal comes from. */
+  readonly note?: Child
   /** The field for the name of a new page. */
   readonly name?: HTMLElement
   readonly when: When
@@ -91,8 +116,8 @@ type Editor = {
 }
 
 /** The form to edit a page: what it shows, and when readers get it. */
-const openEditor = ({ title, content, about, name, when, plans, save }: Editor): void => {
-  const before = pretty(content || SAMPLE)
+const openEditor = ({ title, content, proposal, note, about, name, when, plans, save }: Editor): void => {
+  const before = pretty(content || proposal)
   const action = h('span', ACTIONS[when])
   const choose = (chosen: When): void => {
     action.textContent = ACTIONS[chosen]
@@ -103,7 +128,7 @@ const openEditor = ({ title, content, about, name, when, plans, save }: Editor):
     title,
     action,
     body: [
-      contentField(before),
+      contentField(before, note),
       name,
       h(
         'details',

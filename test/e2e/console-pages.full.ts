@@ -92,6 +92,37 @@ t.test('a number that is none does not keep JSON from being saved', { skip }, as
   t.pass('it is saved')
 })
 
+t.test('a new page has the fields of the newest page of its group, and no values', { skip }, async (t) => {
+  const groupId = await newGroup()
+  const { page, call, shows } = await consoleWindow.open(`pages/${groupId}`)
+  const fieldsOfNew = async () => {
+    await page.getByRole('button', { name: 'New page' }).click()
+    const fields = page.locator('dialog .fields .fields .fields label')
+    await fields.first().waitFor()
+    const labels = (await fields.allInnerTexts()).map((label) => label.trim().split('\n')[0])
+    const values = await fields
+      .locator('input:not([type=checkbox]), textarea')
+      .evaluateAll((inputs) => inputs.map((input) => Reflect.get(input, 'value')))
+    return { labels, values }
+  }
+  t.strictSame(await fieldsOfNew(), { labels: ['title', 'text'], values: ['', ''] })
+  await press(page, 'Escape')
+
+  await newPage(groupId, '{"old":1}')
+  await newPage(
+    groupId,
+    '{"headline":"Tulips","price":14.90,"tags":["a"],"seo":{"title":"Buy"},"isNew":true}',
+  )
+  // The newest page has no content.
+  await call('POST', `/v0/page_groups/${groupId}/pages`, { customName: 'Empty' })
+  t.strictSame(await fieldsOfNew(), {
+    labels: ['headline', 'price', 'tags', 'seo › title', 'isNew'],
+    values: ['', '0', '', ''],
+  })
+  await shows('The same fields as on Spring sale 2.')
+  t.notOk(await page.locator('dialog').getByLabel('isNew').isChecked())
+})
+
 t.test('a page has one name everywhere, and its generated name is explained', { skip }, async (t) => {
   const { path, address } = await newPage(await newGroup(), '{"title":"A title"}')
   const { page, call, shows } = await consoleWindow.open('pages')
