@@ -4,7 +4,7 @@ import { bdi, button, h, when } from './dom.ts'
 import { fieldsInLine } from './fields.ts'
 import { followLogs, type Restart, type Row, SLICE_LENGTH } from './follow-logs.ts'
 import { pageOf } from './known-pages.ts'
-import { below, expander, row as rowWith, table } from './lists.ts'
+import { below, expander, openByClick, row as rowWith, table } from './lists.ts'
 import type { LiveState, liveMark } from './live-mark.ts'
 
 export const ROWS_MAX = 500
@@ -18,11 +18,6 @@ const rowOf = (row: Row, signal: AbortSignal, onToggle: (row: Row, opened: HTMLE
   const opener = expander(whoDid(log, signal), show, () => {
     onToggle(row, opener.ariaExpanded === 'true' ? element : null)
   })
-  /** A click anywhere in the row opens it, unless it is on a control or selects text. */
-  const onclick = ({ target }: Event): void => {
-    const isOnControl = (target as Element).closest('button, a') !== null
-    if (!isOnControl && getSelection()?.isCollapsed) opener.click()
-  }
   const element = rowWith(
     when(log.createdAt),
     opener,
@@ -30,7 +25,7 @@ const rowOf = (row: Row, signal: AbortSignal, onToggle: (row: Row, opened: HTMLE
     kindTag(log),
     h('td.start', pageOf(row.pageId), fieldsInLine(fields)),
   )
-  element.addEventListener('click', onclick)
+  openByClick(element, opener)
   return Object.assign(element, { opener, row })
 }
 

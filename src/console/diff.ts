@@ -1,69 +1,69 @@
-import { h } from './dom.ts'
+import { type Child, counted, h } from './dom.ts'
+import { sharedItems } from './shared-items.ts'
 
-/** Longer texts are compared only up to their first and from their last difference. */
-const LINES_MAX = 1_500
+type Mark = 'del' | 'ins'
+/** A line or a word, and whether both texts have it. */
+type Part = { readonly text: string; readonly isShared: boolean }
 
-/** Two texts side by side, with the lines that differ marked. */
+/** So many unchanged lines are shown before and after one that differs. */
+const LINES_AROUND = 2
+/** Fewer unchanged lines than this are not left out. */
+const LEFT_OUT_MIN = 4
+
+/** Two texts with the words that differ marked; if they have several lines, the lines that differ and a few around them. */
+export const marked = (left: string, right: string): readonly [left: Child, right: Child] => {
+  const hasLines = left.includes('\n') || right.includes('\n')
+  const [leftParts, rightParts] = compared(left, right, hasLines ? linesOf : wordsOf)
+  return hasLines
+    ? [linesNear(leftParts, 'del'), linesNear(rightParts, 'ins')]
+    : [runs(leftParts, 'del'), runs(rightParts, 'ins')]
+}
+
+/** Two JSON texts side by side, with the lines that differ marked. */
 export const sideBySide = (left: string, right: string, names: readonly [left: string, right: string]) => {
-  const leftLines = left.split('\n')
-  const rightLines = right.split('\n')
-  const shared = sharedLines(leftLines, rightLines)
-  const side = (name: string, lines: readonly string[], shared: ReadonlySet<number>, mark: 'del' | 'ins') => {
-    const marked = lines.map((line, i) => (shared.has(i) ? `${line}\n` : h(mark, `${line}\n`)))
-    return h('pre', { tabindex: 0, role: 'group', 'aria-label': name }, marked)
+  const [leftLines, rightLines] = compared(left, right, linesOf)
+  const side = (name: string, content: Child) =>
+    h('pre', { tabindex: 0, role: 'group', 'aria-label': name }, content)
+  return h('div.diff', side(names[0], runs(leftLines, 'del')), side(names[1], runs(rightLines, 'ins')))
+}
+
+const linesOf = (text: string) => text.split('\n').map((line) => `${line}\n`)
+const wordsOf = (text: string) => text.split(/(\s+|\p{P})/u).filter(Boolean)
+
+const compared = (left: string, right: string, partsOf: (text: string) => readonly string[]) => {
+  const leftTexts = partsOf(left)
+  const rightTexts = partsOf(right)
+  const shared = sharedItems(leftTexts, rightTexts)
+  const side = (texts: readonly string[], shared: ReadonlySet<number>): readonly Part[] =>
+    texts.map((text, i) => ({ text, isShared: shared.has(i) }))
+  return [side(leftTexts, shared.left), side(rightTexts, shared.right)] as const
+}
+
+/** Neighbors that differ are marked together. */
+const runs = (parts: readonly Part[], mark: Mark): Child => {
+  const joined: { text: string; isShared: boolean }[] = []
+  for (const { text, isShared } of parts) {
+    const last = joined.at(-1)
+    if (last?.isShared === isShared) last.text += text
+    else joined.push({ text, isShared })
   }
-  return h(
-    'div.diff',
-    side(names[0], leftLines, shared.left, 'del'),
-    side(names[1], rightLines, shared.right, 'ins'),
+  return joined.map(({ text, isShared }) => (isShared ? text : h(mark, text)))
+}
+
+const linesNear = (lines: readonly Part[], mark: Mark): Child => {
+  const isNear = lines.map((_, i) =>
+    lines.slice(Math.max(i - LINES_AROUND, 0), i + LINES_AROUND + 1).some(({ isShared }) => !isShared),
   )
-}
-
-/** The lines that two texts have in common, in the same order, by their index in each. */
-const sharedLines = (left: readonly string[], right: readonly string[]) => {
-  const shared = { left: new Set<number>(), right: new Set<number>() }
-  const add = (i: number, j: number): void => {
-    shared.left.add(i)
-    shared.right.add(j)
+  const shown: Child[] = []
+  for (let i = 0; i < lines.length; ) {
+    const begin = i
+    while (i < lines.length && isNear[i] === isNear[begin]) i++
+    const isShown = isNear[begin] || i - begin < LEFT_OUT_MIN
+    shown.push(
+      isShown
+        ? runs(lines.slice(begin, i), mark)
+        : h('span.muted.skipped', counted(i - begin, 'unchanged line')),
+    )
   }
-  const shorter = Math.min(left.length, right.length)
-  let start = 0
-  while (start < shorter && left[start] === right[start]) {
-    add(start, start)
-    start++
-  }
-  let leftEnd = left.length
-  let rightEnd = right.length
-  while (leftEnd > start && rightEnd > start && left[leftEnd - 1] === right[rightEnd - 1]) {
-    leftEnd--
-    rightEnd--
-    add(leftEnd, rightEnd)
-  }
-  if (Math.max(leftEnd, rightEnd) - start > LINES_MAX) return shared
-  const lengths = commonLengths(left.slice(start, leftEnd), right.slice(start, rightEnd))
-  let i = start
-  let j = start
-  while (i < leftEnd && j < rightEnd) {
-    if (left[i] === right[j]) {
-      add(i, j)
-      i++
-      j++
-    } else if (lengths(i + 1 - start, j - start) >= lengths(i - start, j + 1 - start)) i++
-    else j++
-  }
-  return shared
-}
-
-/** Returns how long the longest common sequence of lines is, after the first i lines of one text and j of the other. */
-const commonLengths = (left: readonly string[], right: readonly string[]) => {
-  const columns = right.length + 1
-  const lengths = new Uint16Array((left.length + 1) * columns)
-  const at = (i: number, j: number): number => lengths[i * columns + j] ?? 0
-  for (let i = left.length - 1; i >= 0; i--) {
-    for (let j = right.length - 1; j >= 0; j--) {
-      const isSame = left[i] === right[j]
-      lengths[i * columns + j] = isSame ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
-    }
-  }
-  return at
+  return shown
 }

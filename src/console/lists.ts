@@ -43,6 +43,13 @@ export const expander = (
   return opener
 }
 
+/** Lets a click anywhere in a row open it, unless it is on a control or selects text. */
+export const openByClick = (row: HTMLElement, opener: HTMLElement): void =>
+  row.addEventListener('click', ({ target }) => {
+    const isOnControl = (target as Element).closest('button, a') !== null
+    if (!isOnControl && getSelection()?.isCollapsed) opener.click()
+  })
+
 /** Puts a detail below a row. */
 export const below = (row: HTMLElement, columns: number, detail: Child): HTMLElement => {
   const detailRow = h('tr.opened', h('td', { colspan: columns }, detail))

@@ -1,5 +1,5 @@
 import { can, Problem, session } from './api.ts'
-import { type Attributes, actions, addressOf, button, type Child, card, counted, h } from './dom.ts'
+import { type Attributes, addressOf, button, type Child, card, counted, h } from './dom.ts'
 
 /** The element of the notices. It is moved into the open dialog, because a reader cannot reach anything outside. */
 const noticesNow = (): HTMLElement => {
@@ -175,15 +175,6 @@ export const code = (text: string, name: string) => {
   })
   return [pre, more]
 }
-
-/** JSON indented for reading, with a button that copies it unchanged. */
-export const json = (name: string, text: string, ...more: readonly Child[]) => [
-  code(pretty(text), name),
-  actions(
-    button(`Copy ${name.toLowerCase()}`, () => copy(text)),
-    ...more,
-  ),
-]
 
 /** The expiry of the key is announced this long before. */
 const ANNOUNCED_MINUTES = 10

@@ -1,8 +1,9 @@
 import type { PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import { baseUrl, call, get, path, type Slice } from './api.ts'
-import { sideBySide } from './diff.ts'
+import { versionChanges } from './content-changes.ts'
 import {
+  type Attributes,
   actions,
   bdi,
   button,
@@ -19,7 +20,7 @@ import {
   when,
 } from './dom.ts'
 import { heldResource } from './held-resource.ts'
-import { below, expander, loadMore, row, table } from './lists.ts'
+import { below, expander, loadMore, openByClick, row, table } from './lists.ts'
 import { gated, idOf, notify } from './notices.ts'
 import {
   deletePage,
@@ -31,7 +32,7 @@ import {
   unpublishPage,
 } from './page-dialogs.ts'
 import { repeat } from './repeat.ts'
-import { dayInZone, linesOfVersion, plan, plansOf, readersOf, versionDetail } from './version.ts'
+import { contentOf, dayInZone, plan, plansOf, type ReadVersion, readersOf, versionDetail } from './version.ts'
 
 const LINK = { class: 'link' }
 const COLUMNS = ['Version', 'State', 'Saved', '']
@@ -49,7 +50,11 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const about = h('div')
   const isActive = () => group.value.status === 'active'
   const list = table(COLUMNS, [])
+  list.classList.add('versions')
   const comparison = h('section')
+  /** The buttons that open the versions, and the version that was opened last. */
+  const openers = new Map<string, HTMLElement>()
+  let openedId = place.search.get('version') ?? undefined
   let versions: readonly Version[] = []
   let hasOlder = false
   /** Whether the versions are as new as the page: after a change, only one of the two may have been read again. */
@@ -101,27 +106,34 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     await refresh()
   }
   const edit = () => editPage({ url, page: page.value, versions, unschedule, done: refresh })
+  const setAddress = (search: Readonly<Record<string, string>>): void => {
+    if (!signal.aborted) replaceAddress(['pages', groupId, pageId], search)
+  }
   const compare = async (oneId: string, otherId: string) => {
     const read = await Promise.all([readVersion(oneId), readVersion(otherId)])
-    const [older, newer] = read.sort((a, b) => a.value.versionNumber - b.value.versionNumber)
-    const names = [`Version ${older.value.versionNumber}`, `Version ${newer.value.versionNumber}`] as const
+    const [older, newer] = read.sort((a, b) => a.value.versionNumber - b.value.versionNumber).map(comparedOf)
+    if (!older || !newer) return
+    const close = () => {
+      refill(comparison)
+      setAddress({})
+    }
     refill(
       comparison,
-      h('h2.label', `${names[0]} and version ${newer.value.versionNumber}, side by side`),
-      card(sideBySide(linesOfVersion(older), linesOfVersion(newer), names)),
+      h('h2.label', `What changed from version ${older.number} to version ${newer.number}`),
+      versionChanges(older, newer, button('Close', close)),
     )
-    replaceAddress(['pages', groupId, pageId], { compare: `${oneId},${otherId}` })
+    setAddress({ compare: `${oneId},${otherId}` })
     comparison.scrollIntoView({ block: 'nearest' })
   }
 
   const link = (text: string, run: () => unknown) => gated('pages:write', text, run, LINK)
   /** Nothing for a version that readers get, or that cannot be published. */
-  const publishLink = (version: Version): Child => {
+  const publishButton = (version: Version, attributes: Attributes = {}): Child => {
     const { versionId, status } = version
     const isShown = page.value.publishedVersion?.versionId === versionId
     const isPublishable = isActive() && !isShown && ['ready', 'published', 'scheduled'].includes(status)
     const text = isOlder(version, page.value) ? 'Roll back…' : 'Publish…'
-    return isPublishable && gated('pages:write', text, () => publish(version), LINK)
+    return isPublishable && gated('pages:write', text, () => publish(version), attributes)
   }
   const linksOf = (version: Version, previous: Version | undefined): readonly Child[] => {
     const { versionId, status } = version
@@ -131,19 +143,28 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     return [
       isNewest && isDraft(version) && isActive() && link('Edit', edit),
       comparedId && button('Compare', () => compare(comparedId, versionId), LINK),
-      publishLink(version),
+      publishButton(version, LINK),
       status === 'scheduled' && link('Unschedule', () => unschedule(version)),
     ]
   }
   const rowOf = (version: Version, i: number) => {
     const { versionId, versionNumber, createdAt } = version
-    const showDetail = async () => below(element, COLUMNS.length, versionDetail(await readVersion(versionId)))
+    const showDetail = async () => {
+      const detail = versionDetail(await readVersion(versionId), publishButton(version))
+      return below(element, COLUMNS.length, detail)
+    }
+    const opener = expander(`Version ${versionNumber}`, showDetail, () => {
+      openedId = opener.ariaExpanded === 'true' ? versionId : undefined
+      setAddress(openedId ? { version: openedId } : {})
+    })
     const element = row(
-      h('b', expander(`Version ${versionNumber}`, showDetail)),
+      h('b', opener),
       stateOf(version, page.value, versions[0]),
       when(createdAt),
       h('td.end', h('div.links', linksOf(version, versions[i + 1]))),
     )
+    openByClick(element, opener)
+    openers.set(versionId, opener)
     return element
   }
 
@@ -175,7 +196,10 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     refill(about, aboutPage(page.value))
     // The rows change only if the versions do, so that open rows stay open.
     const state = JSON.stringify([versions, page.value.publishedVersion?.versionId, isActive()])
-    if (list.dataset['state'] !== state) refill(list.tBodies[0] as HTMLElement, versions.map(rowOf))
+    if (list.dataset['state'] !== state) {
+      refill(list.tBodies[0] as HTMLElement, versions.map(rowOf))
+      openers.get(openedId ?? '')?.click()
+    }
     list.dataset['state'] = state
   }
 
@@ -232,3 +256,9 @@ const aboutPage = ({ supplementaryContext, latestVersion }: PageWithVersion): Ch
     }),
   )
 }
+
+const comparedOf = (read: ReadVersion) => ({
+  number: read.value.versionNumber,
+  about: read.value.supplementaryContext ?? '',
+  content: contentOf(read),
+})

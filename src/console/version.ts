@@ -1,18 +1,14 @@
 import type { PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
-import { bdi, button, type Child, dayOfWeek, facts, h, time, zoneAt } from './dom.ts'
-import { idOf, json, pretty } from './notices.ts'
+import { fieldsOf, textOf, type Value } from './content.ts'
+import { actions, bdi, button, type Child, counted, dayOfWeek, facts, h, time, zoneAt } from './dom.ts'
+import { jsonOnDemand } from './json-on-demand.ts'
+import { code, copy, idOf, pretty } from './notices.ts'
 import { memberOf } from './raw.ts'
 
 /** A version and its exact text. */
 export type ReadVersion = { readonly value: VersionWithContent; readonly text: string }
 /** The content of a version as JSON: `null` if it has none. */
 export const contentOf = ({ text }: Pick<ReadVersion, 'text'>) => memberOf(text, 'content')
-
-/** The immutable fields of a version as lines, which can be compared. */
-export const linesOfVersion = (read: ReadVersion): string => {
-  const { computedName, supplementaryContext } = read.value
-  return `name: ${computedName}\nabout: ${supplementaryContext ?? ''}\n${pretty(contentOf(read))}`
-}
 
 /** A sentence that says which version readers get. */
 export const readersOf = ({ publishedVersion, latestVersion, unpublishAt }: PageWithVersion): Child => {
@@ -67,22 +63,54 @@ export const plan = (text: string, button: Child) => h('p.plan', h('span', text)
 /** `Monday, 30 November, 09:00 CET`. */
 export const dayInZone = (at: string): string => `${dayOfWeek(at)} ${zoneAt(at)}`
 
-/** All fields of a version. */
-export const versionDetail = (read: ReadVersion) => {
+/** A version as it was saved: its fields, when it was published, and buttons. */
+export const versionDetail = (read: ReadVersion, ...buttons: readonly Child[]) => {
   const { versionId, supplementaryContext, failureReason, status } = read.value
-  const { publishedAt, publishAt, unpublishAt } = read.value
-  const content = contentOf(read)
+  const { createdAt, publishedAt, publishAt, unpublishAt } = read.value
   const failure = status === 'failed' ? 'Failed' : 'Not published at its time'
   return h(
     'div.detail',
-    facts({
-      About: bdi(supplementaryContext),
-      [failure]: failureReason && h('span.bad', failureReason),
-      Published: publishedAt && time(publishedAt),
-      'Will be published': publishAt && time(publishAt),
-      Until: unpublishAt && time(unpublishAt),
-      ID: idOf(versionId),
-    }),
-    content === 'null' ? h('p.muted', 'No content.') : json('Content', content),
+    h('div', contentShown(contentOf(read))),
+    h(
+      'div',
+      facts({
+        Saved: time(createdAt),
+        'Last published': publishedAt && time(publishedAt),
+        'Will be published': publishAt && dayInZone(publishAt),
+        Until: unpublishAt && dayInZone(unpublishAt),
+        [failure]: failureReason && h('span.bad', failureReason),
+        'What it is about': bdi(supplementaryContext),
+        ID: idOf(versionId),
+      }),
+      actions(...buttons),
+    ),
   )
 }
+
+/** So many fields are shown at first. */
+const SHOWN_MAX = 100
+
+/** The fields of a content as it is stored, and its JSON on demand. */
+const contentShown = (content: string): Child => {
+  if (content === 'null') return h('p.muted', 'No content.')
+  const fields = fieldsOf(content)
+  const list = h('dl.facts', fields.slice(0, SHOWN_MAX).map(pairOf))
+  const rest = fields.slice(SHOWN_MAX)
+  const showRest = button(`Show ${counted(rest.length, 'more field')}`, () => {
+    list.append(...rest.flatMap(pairOf))
+    showRest.remove()
+  })
+  return [
+    fields.length > 0 ? list : h('p.muted', 'The content has no fields.'),
+    rest.length > 0 && showRest,
+    jsonOnDemand(
+      () => code(pretty(content), 'Content'),
+      button('Copy content', () => copy(content)),
+    ),
+  ]
+}
+
+const pairOf = (field: Value) => [
+  h('dt', bdi(field.path)),
+  h('dd', bdi(textOf(field)) || h('span.muted', 'empty')),
+]
