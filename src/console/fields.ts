@@ -1,5 +1,6 @@
 import { eachChild, endOfValue, skipBlanks } from '../json/raw-json.ts'
-import { actions, bdi, button, type Child, h, refill } from './dom.ts'
+import { bdi, button, type Child, h } from './dom.ts'
+import { jsonOnDemand } from './json-on-demand.ts'
 import { code, copy, pretty } from './notices.ts'
 
 /** A value in a payload, with the names on the way to it, `address › city`, and its JSON Pointer. */
@@ -105,19 +106,11 @@ export const fieldsShown = (name: string, json: string, ...more: readonly Child[
     showRest.remove()
     list.querySelectorAll('dd')[SHOWN_MAX]?.scrollIntoView({ block: 'nearest' })
   })
-  /** Made once it is asked for: it may be long. */
-  const exact = h('div', { hidden: true })
-  const toggle = button('Show as JSON', () => {
-    exact.hidden = !exact.hidden
-    if (!exact.hasChildNodes()) refill(exact, code(pretty(json), name))
-    toggle.textContent = exact.hidden ? 'Show as JSON' : 'Hide JSON'
-  })
   return [
     fields.length > 0 ? list : h('p.muted', 'Nothing else was sent.'),
     rest.length > 0 && showRest,
-    exact,
-    actions(
-      toggle,
+    jsonOnDemand(
+      () => code(pretty(json), name),
       button(`Copy ${name.toLowerCase()}`, () => copy(json)),
       ...more,
     ),
