@@ -72,13 +72,18 @@ const nextPlace = ({ after }: Place, step: object): Place => {
 /** The driver caches what it knows about a template by identity. Statements have fixed texts, so there are few. */
 const templates = new Map<string, TemplateStringsArray>()
 const templateOf = (statement: Piece): TemplateStringsArray => {
-  const texts = ['']
-  appendTexts(statement, texts)
+  const written = ['']
+  appendTexts(statement, written)
+  const texts = written.map(withoutComments)
   const key = texts.join('\0')
   const template = templates.get(key) ?? Object.assign([...texts], { raw: texts })
   templates.set(key, template)
   return template
 }
+
+/** Also without indentation: at each call the driver hashes the whole text of the statement, to find what it has prepared. */
+const withoutComments = (text: string): string =>
+  text.replaceAll(/^[ \t]*--.*$/gm, '').replaceAll(/\s*\n\s*/g, '\n')
 
 /**
  * Adds a piece to a template that has only parameters left. The driver makes a promise of each nested template, which with
