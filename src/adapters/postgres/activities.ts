@@ -163,7 +163,7 @@ const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Prom
     select lookup.number, 'prospect' as part, p.tenant_id, p.prospect_id,
       p.email, p.external_id, p.name, p.updated_at, p.erased_at, p.merged_into,
       ${NO_IDENTIFIER}, ${NO_RECEIPT}, ${NOT_COUNTED}
-    from ${BY_ID.fromOneOrMore(byId)}
+    from ${BY_ID.fromFew(byId)}
       cross join lateral (
         select * from prospects p where p.tenant_id = lookup.tenant_id and p.prospect_id = lookup.prospect_id limit 1
       ) p
@@ -174,7 +174,7 @@ const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Prom
       p.email, p.external_id, p.name, p.updated_at, null as erased_at, null as merged_into,
       lookup.kind, lookup.hash, i.blocked_until, i.erasure_id,
       ${NO_RECEIPT}, ${NOT_COUNTED}
-    from ${BY_IDENTIFIER.fromOneOrMore(identifiers)}
+    from ${BY_IDENTIFIER.fromFew(identifiers)}
       cross join lateral (
         (select * from identifiers i
         where i.tenant_id = lookup.tenant_id and i.kind = lookup.kind and i.hash = lookup.hash limit 1)
@@ -193,7 +193,7 @@ const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Prom
       ${NO_PROSPECT}, ${NO_IDENTIFIER},
       l.prospect_log_id, l.source, l.type, l.idempotency_key, l.request_hash, l.created_prospect, l.created_at,
       ${NOT_COUNTED}
-    from ${BY_KEY.fromOneOrMore(keys)}
+    from ${BY_KEY.fromFew(keys)}
       cross join lateral (
         select * from prospect_logs l
         where l.tenant_id = lookup.tenant_id and l.source = lookup.source
@@ -205,7 +205,7 @@ const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Prom
     select lookup.number, 'counted' as part, t.tenant_id, null as prospect_id,
       ${NO_PROSPECT}, ${NO_IDENTIFIER}, ${NO_RECEIPT},
       t.closed_to as counted_id
-    from ${OF_TENANT.fromOneOrMore(all)}
+    from ${OF_TENANT.fromFew(all)}
       cross join lateral (select * from counted_tenants t where t.tenant_id = lookup.tenant_id limit 1) t`
   return rowsOfEach(lookups, rows).map(knownOf)
 }

@@ -144,7 +144,7 @@ const recallAll = async (query: Query, lookups: readonly NewPageLookup[]): Promi
   const rows = await query()<RecallRow>`
     select lookup.number, 'group' as part, g.tenant_id, g.page_group_id, g.status, g.title,
       null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
-    from ${BY_GROUP.fromOneOrMore(all)}
+    from ${BY_GROUP.fromFew(all)}
       cross join lateral (
         select * from page_groups g
         where g.tenant_id = lookup.tenant_id
@@ -154,7 +154,7 @@ const recallAll = async (query: Query, lookups: readonly NewPageLookup[]): Promi
     union all
     select lookup.number, 'page', p.tenant_id, p.page_group_id, null, null,
       p.page_id, p.idempotency_key, p.request_hash, p.created_at
-    from ${BY_KEY.from(all.filter(({ idempotencyKey }) => idempotencyKey !== undefined))}
+    from ${BY_KEY.fromFew(all.filter(({ idempotencyKey }) => idempotencyKey !== undefined))}
       cross join lateral (
         select * from pages p
         where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id
@@ -163,7 +163,7 @@ const recallAll = async (query: Query, lookups: readonly NewPageLookup[]): Promi
       ) p
     union all
     select lookup.number, 'slug', null, null, null, null, p.page_id, null, null, null
-    from ${BY_SLUG.from(all.filter(({ slug }) => slug !== undefined))}
+    from ${BY_SLUG.fromFew(all.filter(({ slug }) => slug !== undefined))}
       cross join lateral (
         select p.page_id from pages p
         where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id and p.slug = lookup.slug
@@ -359,7 +359,7 @@ const findAll = async (
       p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
       p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
       case when ${withContent} and v.version_id = p.published_version_id then v.content::text end as content
-    from ${FOUND.fromOneOrMore(numbered(lookups))}
+    from ${FOUND.fromFew(numbered(lookups))}
       cross join lateral (
         select g.status from page_groups g
         where g.tenant_id = lookup.tenant_id
@@ -398,7 +398,7 @@ const listAll = async (query: Query, lookups: readonly PagesQuery[]): Promise<(L
   const rows = await query()<ListedRow>`
     select lookup.number, listed.tenant_id, listed.page_group_id, listed.page_id, listed.slug, listed.custom_name,
       listed.computed_name, listed.created_at, listed.updated_at, listed.published_at
-    from ${LISTED.fromOneOrMore(numberedSlices(lookups))}
+    from ${LISTED.fromFew(numberedSlices(lookups))}
       cross join lateral (
         select g.status from page_groups g
         where g.tenant_id = lookup.tenant_id

@@ -69,7 +69,7 @@ const recordQuietLogs = async (
   const rows = await query()<StoredLog | TenantWithEvents>`
     with stored as (
       insert into prospect_logs (${STORED.names})
-      select ${STORED.values} from ${QUIET_LOG.fromOneOrMore(sorted)}
+      select ${STORED.values} from ${QUIET_LOG.fromFew(sorted)}
       where log.unchanged_since = (
         select p.updated_at from prospects p
         where p.tenant_id = log.tenant_id and p.prospect_id = log.prospect_id

@@ -143,6 +143,8 @@ export const columns = (alias: string, list: Columns | string) => {
       return `${cast} as ${name}${i < types.length - 1 ? ', ' : `) as ${alias}`}`
     }),
   ]
+  const nulls = types.map(([name, type]) => `null::${isJson(type) ? 'text' : type} as ${name}`).join(', ')
+  const noRowTexts = [`(select ${nulls} where false) as ${alias}`]
   const recordOf = (row: object) => {
     const record: Record<string, unknown> = {}
     for (const { name, member } of members) {
@@ -163,12 +165,14 @@ export const columns = (alias: string, list: Columns | string) => {
     /** These rows, for the `from` of a statement. */
     from,
     /**
-     * The same, but one row is sent as parameters, which PostgreSQL reads in half the time: for statements that a single caller
-     * waits for most. Such a statement is prepared twice, for one row and for several. No column may be a list.
+     * The same, but one row is sent as parameters, which PostgreSQL reads in half the time, and no row as nothing, so that its plan
+     * has no part for it: for statements that a single caller waits for most. Such a statement is prepared for no row, for one
+     * and for several. No column may be a list.
      */
-    fromOneOrMore: (rows: readonly object[]): Piece => {
+    fromFew: (rows: readonly object[]): Piece => {
       const [row] = rows
-      if (row === undefined || rows.length > 1) return from(rows)
+      if (row === undefined) return { texts: noRowTexts, values: [] }
+      if (rows.length > 1) return from(rows)
       const values = members.map(({ member }) => memberOf(row, member))
       return { texts: rowTexts, values: values.map((value) => (value === null ? null : String(value))) }
     },
