@@ -96,7 +96,7 @@ const testActivities = (t: Test, kind: StoreKind): void => {
       for (const length of [1, 1, 8, 60]) await Promise.all(activities.splice(0, length).map(log))
     })
     const texts = new Set(sent.map(({ text }) => text))
-    t.equal(texts.size, 3, 'two that look up, and one that stores')
+    t.equal(texts.size, 4, 'two that look up, and two that store')
   })
 }
 

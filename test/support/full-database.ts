@@ -10,7 +10,7 @@ import type { IdPrefix } from '../../src/core/ports/world.ts'
 import { SEARCHED_MAX } from '../../src/core/prospects/search-keys.ts'
 import type { VersionStatus } from '../../src/shapes/page.ts'
 import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
-import { at, logChangeOf, logKey, readEach, someClaim, someLog, someProspect } from './rows.ts'
+import { at, changeOf, logChangeOf, logKey, readEach, someClaim, someLog, someProspect } from './rows.ts'
 
 /** Tables that grow with use; page groups are fewer, but a tenant may have thousands. */
 export const GROWING = [
@@ -68,6 +68,9 @@ const UNSETTLE = `
 const UNDO_LOGS = `
   delete from prospect_logs where prospect_log_id >= '${idAt('prospectlog', 2_000_000)}';
   delete from events where event_id >= '${idAt('event', 2_000_000)}'`
+const UNDO_PEOPLE = `
+  delete from identifiers where prospect_id >= '${idAt('prospect', 2_000_000)}';
+  delete from prospects where prospect_id >= '${idAt('prospect', 2_000_000)}';${UNDO_LOGS}`
 const UNDO_INDEXING = `
   update searched_tenants set position = '${idAt('prospect', 700)}';
   update prospects set is_searched = false where prospect_id like '%0'`
@@ -132,6 +135,8 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
   }
   const recordLogs = (count: number) =>
     Promise.all(Array.from({ length: count }, (_, i) => activities.record(plainLog(tenantId, 500 + i * 11))))
+  const recordPeople = (count: number) =>
+    Promise.all(Array.from({ length: count }, (_, i) => activities.record(newPerson(tenantId, i))))
   const settle = (count: number) =>
     versions.settle(
       tenantId,
@@ -183,6 +188,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       { name: 'reads of pages', act: () => readEach(pages.find, cycled(pageWants, count)), each: 1 },
       { name: 'activities recalled', act: () => recall(count), each: 2 },
       { name: 'logs of remembered prospects', act: () => recordLogs(count), each: 2, undo: UNDO_LOGS },
+      { name: 'logs of new people', act: () => recordPeople(count), each: 2, undo: UNDO_PEOPLE },
       { name: 'pages recalled', act: () => recallPages(count), each: 1 },
       { name: 'versions settled', act: () => settle(count), each: 1, undo: UNSETTLE },
     ].map(({ each, ...act }) => ({
@@ -197,6 +203,9 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     ...published,
     ...readPages,
     ...together,
+    { name: 'an activity recalled', act: () => recall(1), rowsMax: 2 },
+    { name: 'a log of a remembered prospect', act: () => recordLogs(1), rowsMax: 2, undo: UNDO_LOGS },
+    { name: 'a log of a new person', act: () => recordPeople(1), rowsMax: 2, undo: UNDO_PEOPLE },
     {
       name: 'what a namer needs',
       act: () => versions.context({ ...page, versionId: VERSION }),
@@ -536,6 +545,11 @@ const externalId = (tenantId: string, number: number) =>
 const plainLog = (tenantId: string, number: number): ActivityChange => {
   const owner = someProspect(tenantId, { prospectId: idAt('prospect', number), email: 'email' })
   return logChangeOf(owner, someLog(owner, { prospectLogId: idAt('prospectlog', REMEMBERED + number) }))
+}
+const newPerson = (tenantId: string, number: number): ActivityChange => {
+  const texts = { email: `new-${number}@example.com`, externalId: `new-${number}` }
+  const person = someProspect(tenantId, { prospectId: idAt('prospect', REMEMBERED + number), ...texts })
+  return changeOf(person, someLog(person, { prospectLogId: idAt('prospectlog', REMEMBERED + number) }))
 }
 const REMEMBERED = 2_000_000
 

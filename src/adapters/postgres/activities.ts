@@ -136,7 +136,7 @@ export const plainLogIn = ({ change, events }: Recording): PlainLog | null => {
 }
 
 /** The identifiers and the key that a change adds, and the prospect that it fills. */
-const claimsOf = ({ change }: Recording): string[] => {
+export const claimsOf = ({ change }: Pick<Recording, 'change'>): string[] => {
   const { prospect, unchangedSince, identifiers, log } = change
   const { tenantId, prospectId, updatedAt } = prospect
   const claims = identifiers.map(({ kind, hash }) => `${tenantId} ${kind} ${hash}`)

@@ -1,26 +1,28 @@
-import type { Activities } from '../../core/ports/activities.ts'
+import type { Activities, LogChange, Recording } from '../../core/ports/activities.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
-import { type Together, weightOfLog } from '../stores/together.ts'
-import { type PlainLog, plainLogIn } from './activities.ts'
+import { type Together, weightOfChange, weightOfLog } from '../stores/together.ts'
+import { claimsOf, type PlainLog, plainLogIn } from './activities.ts'
 import { repeatedOrHalved } from './overtaken.ts'
-import { columns, type Query, textArray } from './sql.ts'
+import { newPersonIn, recordQuietPeople } from './quiet-people.ts'
+import { columns, type Query } from './sql.ts'
+import { type NoteEvents, orTenantsWithEvents, type StoredRow, storedIn } from './tenants-with-events.ts'
 
 const STORED = columns('log', COLUMNS.prospect_logs)
 const QUIET_LOG = columns('log', { ...COLUMNS.prospect_logs, unchanged_since: 'timestamptz' })
 
-/** After this many logs the statement is tried again for a tenant that had events. */
+/** After this many logs the statements are tried again for a tenant that had events. */
 const LOGS_WITH_EVENTS = 1_000
 const TENANTS_MAX = 10_000
 
 /**
- * Activities that store a plain log by a statement without events, which takes PostgreSQL two thirds of the time of the one
- * with events. It stores no log of a tenant that uses events, nor one that is overtaken: those go to the other statement. Which
- * tenants had events is remembered, to save the first of the two statements.
+ * Activities that store a plain log, or a new person with a log, by a statement without events: the first takes PostgreSQL two
+ * thirds, the second half of the time of the one with events. They store nothing of a tenant that uses events, nor what is
+ * overtaken: that goes to the other statement. Which tenants had events is remembered, to save the first of the two statements.
  */
 export const storingQuietLogs = (activities: Activities, query: Query, together: Together): Activities => {
-  /** The logs to go until the statement is tried again. */
+  /** The logs to go until the statements are tried again. */
   const withEvents = new Map<string, number>()
   const hasEvents = (tenantId: string): boolean => {
     const logs = withEvents.get(tenantId)
@@ -38,15 +40,31 @@ export const storingQuietLogs = (activities: Activities, query: Query, together:
     repeatedOrHalved((logs: readonly PlainLog[]) => recordQuietLogs(query, noteEvents, logs)),
     { tenantOf: ({ log }) => log.tenantId, weightOf: ({ log }) => weightOfLog(log) },
   )
+  const recordQuietPerson = together.write(
+    'activities.record',
+    repeatedOrHalved((changes: readonly LogChange[]) => recordQuietPeople(query, noteEvents, changes)),
+    {
+      tenantOf: ({ log }) => log.tenantId,
+      weightOf: weightOfChange,
+      claimsOf: (change) => claimsOf({ change }),
+    },
+  )
+  /** Null if neither statement stores the change. */
+  const recordQuietly = (recording: Recording): Promise<Recorded> | null => {
+    const plainLog = plainLogIn(recording)
+    if (plainLog !== null) return recordQuietLog(plainLog)
+    const newPerson = newPersonIn(recording)
+    return newPerson && recordQuietPerson(newPerson)
+  }
 
   return {
     ...activities,
     record: (change, events = []) => {
       const { tenantId } = change.lookup
-      const plainLog = plainLogIn({ change, events })
-      if (plainLog === null || hasEvents(tenantId)) return activities.record(change, events)
-      return recordQuietLog(plainLog).then((recorded) =>
-        recorded === 'overtaken' && hasEvents(tenantId) ? activities.record(change, events) : recorded,
+      const recorded = hasEvents(tenantId) ? null : recordQuietly({ change, events })
+      if (recorded === null) return activities.record(change, events)
+      return recorded.then((outcome) =>
+        outcome === 'overtaken' && hasEvents(tenantId) ? activities.record(change, events) : outcome,
       )
     },
   }
@@ -58,15 +76,14 @@ export const storingQuietLogs = (activities: Activities, query: Query, together:
  */
 const recordQuietLogs = async (
   query: Query,
-  noteEvents: (tenantId: string) => void,
+  noteEvents: NoteEvents,
   plainLogs: readonly PlainLog[],
 ): Promise<Recorded[]> => {
   const logs = plainLogs.map(({ log, unchangedSince }) => ({ ...logRow(log), unchangedSince }))
   const sorted = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
     ? sortedBy(logs, 'tenantId', 'source', 'idempotencyKey', 'keyScope')
     : logs
-  const tenantIds = new Set(logs.map(({ tenantId }) => tenantId))
-  const rows = await query()<StoredLog | TenantWithEvents>`
+  const rows = await query()<StoredRow>`
     with stored as (
       insert into prospect_logs (${STORED.names})
       select ${STORED.values} from ${QUIET_LOG.fromFew(sorted)}
@@ -83,18 +100,7 @@ const recordQuietLogs = async (
       returning prospect_log_id
     )
     select prospect_log_id, null as tenant_id from stored
-    union all
-    select null, tenant.tenant_id from unnest(${textArray([...tenantIds])}::text[]) tenant (tenant_id)
-    where (
-      select true from webhook_endpoints w where w.tenant_id = tenant.tenant_id and w.status = 'enabled' limit 1
-    )`
-  const stored = new Set<string>()
-  for (const { prospectLogId, tenantId } of rows) {
-    if (prospectLogId === null) noteEvents(tenantId)
-    else stored.add(prospectLogId)
-  }
+    ${orTenantsWithEvents(logs)}`
+  const stored = storedIn(rows, noteEvents)
   return logs.map(({ prospectLogId }) => (stored.has(prospectLogId) ? 'recorded' : 'overtaken'))
 }
-
-type StoredLog = { readonly prospectLogId: string; readonly tenantId: null }
-type TenantWithEvents = { readonly prospectLogId: null; readonly tenantId: string }
