@@ -1,6 +1,7 @@
 import { asOutcome } from '../../core/engine/outcome.ts'
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
+import type { PageGroupKey } from '../../core/ports/page-groups.ts'
 import type {
   FoundPage,
   KnownForNewPage,
@@ -19,7 +20,6 @@ import type { Recorded } from '../../core/ports/world.ts'
 import {
   changeNeedsWork,
   firstVersionRow,
-  listedPage,
   NEW_PAGE_COLUMNS,
   NEW_VERSION_COLUMNS,
   newPageNeedsWork,
@@ -46,7 +46,8 @@ type RecallRow = { readonly number: number } & (
 )
 /** A page to record with its events. */
 type Recording = { readonly page: NewPageRow; readonly events: readonly NewEvent[] }
-type ListedRow = ListedPage & { readonly number: number; readonly pageId: string | null }
+/** A page of a group that is known. */
+type ListedRow = Omit<ListedPage, keyof PageGroupKey> & { readonly number: number }
 
 const BY_GROUP = columns('lookup', 'number int, tenant_id, page_group_id')
 const BY_KEY = columns('lookup', 'number int, tenant_id, page_group_id, idempotency_key')
@@ -396,8 +397,8 @@ const findAll = async (
  */
 const listAll = async (query: Query, lookups: readonly PagesQuery[]): Promise<(ListedPage[] | null)[]> => {
   const rows = await query()<ListedRow>`
-    select lookup.number, listed.tenant_id, listed.page_group_id, listed.page_id, listed.slug, listed.custom_name,
-      listed.computed_name, listed.created_at, listed.updated_at, listed.published_at
+    select lookup.number, listed.page_id, listed.slug, listed.custom_name, listed.computed_name, listed.created_at,
+      listed.updated_at, listed.published_at
     from ${LISTED.fromFew(numberedSlices(lookups))}
       cross join lateral (
         select g.status from page_groups g
@@ -411,7 +412,8 @@ const listAll = async (query: Query, lookups: readonly PagesQuery[]): Promise<(L
             order by older.page_id desc rows between unbounded preceding and 2 preceding
           ) as bytes_before
           from (
-            select * from pages p
+            select p.page_id, p.slug, p.custom_name, p.computed_name, p.created_at, p.updated_at, p.published_at
+            from pages p
             where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id
               and p.page_id < lookup.before_id
             order by p.page_id desc limit lookup.rows_max
@@ -420,12 +422,26 @@ const listAll = async (query: Query, lookups: readonly PagesQuery[]): Promise<(L
         where coalesce(measured.bytes_before, 0) <= ${SLICE_BYTES_MAX}
       ) listed on true
     order by lookup.number, listed.page_id desc`
-  // A group without pages is one row without a page; a missing group has no row.
-  return rowsOfEach(lookups, rows).map((pages) => {
+  const found = rowsOfEach(lookups, rows)
+  return lookups.map((lookup, i) => {
+    const pages = found[i] ?? []
+    // A missing group has no row, and a group without pages one row without a page.
     if (pages.length === 0) return null
-    return pages[0]?.pageId === null ? [] : pages.map(listedPage)
+    return (pages[0]?.pageId ?? null) === null ? [] : pages.map((page) => listedPage(page, lookup))
   })
 }
+
+const listedPage = (row: ListedRow, { tenantId, pageGroupId }: PageGroupKey): ListedPage => ({
+  tenantId,
+  pageGroupId,
+  pageId: row.pageId,
+  slug: row.slug,
+  customName: row.customName,
+  computedName: row.computedName,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  publishedAt: row.publishedAt,
+})
 
 const findSlugs = async (query: Query, lookups: readonly SlugKey[]): Promise<(string | null)[]> => {
   const rows = await query()<{ readonly number: number; readonly pageId: string }>`
