@@ -15,27 +15,35 @@ export const createRouter = <Route extends { readonly method: string; readonly p
   const byPath = Map.groupBy(routes, ({ path }) => path)
   const all = [...byPath].map(([template, ofPath]) => ({
     template,
-    segments: template.split('/'),
+    segments: template.split('/').map(segmentOf),
     routes: new Map(ofPath.map((route) => [route.method, route])),
   }))
   const branches = Map.groupBy(all, ({ segments }) => segments.length)
   return (path) => {
     const parts = path.split('/')
-    for (const { template, segments, routes } of branches.get(parts.length) ?? []) {
-      const params = paramsOf(segments, parts)
-      if (params !== null) return { template, routes, params }
-    }
+    for (const { template, segments, routes } of branches.get(parts.length) ?? [])
+      if (fits(segments, parts)) return { template, routes, params: paramsOf(segments, parts) }
     return null
   }
 }
 
-const paramsOf = (segments: readonly string[], parts: readonly string[]) => {
+/** A segment of a template: a text, or the name of a parameter. */
+type Segment = { readonly text: string; readonly name: string | null }
+const segmentOf = (text: string): Segment => ({ text, name: text.startsWith('{') ? text.slice(1, -1) : null })
+
+const fits = (segments: readonly Segment[], parts: readonly string[]): boolean => {
+  for (let i = 0; i < segments.length; i++) {
+    const { text, name } = segments[i] as Segment
+    if (name === null ? parts[i] !== text : parts[i] === '') return false
+  }
+  return true
+}
+
+const paramsOf = (segments: readonly Segment[], parts: readonly string[]) => {
   const params: Record<string, string> = {}
   for (let i = 0; i < segments.length; i++) {
-    const segment = segments[i] ?? ''
-    const text = parts[i] ?? ''
-    if (segment.startsWith('{') && text !== '') params[segment.slice(1, -1)] = decode(text)
-    else if (segment !== text) return null
+    const { name } = segments[i] as Segment
+    if (name !== null) params[name] = decode(parts[i] ?? '')
   }
   return params
 }
