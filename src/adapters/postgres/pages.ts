@@ -368,19 +368,21 @@ const findAll = async (
         limit 1
       ) g
       left join lateral (
-        select * from pages p
+        select p.slug, p.custom_name, p.computed_name, p.revision, p.created_at, p.updated_at, p.published_version_id,
+          p.automatic_after, p.unpublish_at, p.latest_version_id
+        from pages p
         where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id and p.page_id = lookup.page_id
         limit 1
       ) p on true
       left join lateral (
         (
-          select * from page_versions v
+          select ${SHOWN.names}, content from page_versions v
           where v.tenant_id = lookup.tenant_id and v.page_id = lookup.page_id and v.version_id = p.latest_version_id
           limit 1
         )
         union all
         (
-          select * from page_versions v
+          select ${SHOWN.names}, content from page_versions v
           where v.tenant_id = lookup.tenant_id and v.page_id = lookup.page_id
             and v.version_id = nullif(p.published_version_id, p.latest_version_id)
           limit 1
