@@ -27,15 +27,22 @@ export const observe = ({ log, metrics, openTelemetry, use }: Telemetry & Always
   const logFailure = onceAMinute((count, err, facts) => log.error({ err, ...facts, count }, 'request failed'))
   const busiestKey = watchBusiestKey({ report: (facts) => log.warn(facts, 'One key makes others wait.') })
   metrics?.busiestKeyShare(busiestKey.share)
+  const note = (answered: RequestLog): void => {
+    if (answered.admission && answered.tenantId) busiestKey.note(answered)
+    metrics?.onAnswered(answered)
+    log.info(answered, 'answered')
+  }
   return {
     requests: {
       onRequest: metrics?.onRequest,
+      /**
+       * The answer is written first, in the same tick of the event loop: its caller does not wait for the log. Use is counted
+       * at once, because a service that closes saves what was counted.
+       */
       onAnswered: (answered: RequestLog) => {
         const { tenantId, apiKeyId, hookId, activities = 0, bodyBytes: bytes = 0 } = answered
         if (tenantId) use?.({ tenantId, apiKeyId: hookId ?? apiKeyId ?? '', requests: 1, activities, bytes })
-        if (answered.admission && tenantId) busiestKey.note(answered)
-        metrics?.onAnswered(answered)
-        log.info(answered, 'answered')
+        setImmediate(note, answered)
       },
       onError: (error: unknown, requestId: string, known: object) =>
         logFailure(error, { requestId, ...known }),

@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
 import t from 'tap'
 import type { Log } from '../../src/adapters/log.ts'
 import { observeWork } from '../../src/compose/observe-work.ts'
@@ -88,4 +89,13 @@ t.test('a clock far ahead is a line with both times and what to do', async (t) =
   const pausedAt = '2027-01-01T00:00:00.000Z'
   erasing.onPause({ servedAt, pausedAt })
   t.match(lines, [['warn', { servedAt, now: pausedAt }, /24 hours.* Check the clock\./]])
+})
+
+t.test('a request is logged once its answer is written', async (t) => {
+  const { requests, lines } = setUp()
+  const answered = { requestId: 'id', method: 'GET', route: '/v0/pages', status: 200, code: null, ms: 1 }
+  requests.onAnswered(answered)
+  t.strictSame(lines, [])
+  await nextTick()
+  t.strictSame(lines, [['info', answered, 'answered']])
 })
