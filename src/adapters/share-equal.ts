@@ -4,7 +4,7 @@ import { shareLoop } from './loop-share.ts'
 /**
  * Equal reads that arrive in one tick of the event loop share one answer, which is made and written once. It is read after
  * all of them have arrived, so each caller reads what it wrote before, and as a piece of work of its tenant. While reads
- * come one at a time, each begins at once.
+ * come one at a time, each begins at once, and so does the first of several.
  */
 export const shareEqual = <Query extends { readonly tenantId: string }, Answer>(
   read: (query: Query) => Promise<Answer>,
@@ -14,29 +14,27 @@ export const shareEqual = <Query extends { readonly tenantId: string }, Answer>(
   let arrived = new Map<string, Arrived>()
   const isAlone = detectLoneCalls()
   let readsInFlight = 0
+  const end = () => {
+    readsInFlight--
+  }
 
-  const start = ({ query, resolve, reject }: Arrived): void => {
+  const begin = (query: Query): Promise<Answer> => {
     readsInFlight++
-    const end =
-      <Result>(settle: (result: Result) => void) =>
-      (result: Result) => {
-        readsInFlight--
-        settle(result)
-      }
     const turn = shareLoop(query.tenantId)
     const answer = turn === undefined ? read(query) : turn.then(() => read(query))
-    answer.then(end(resolve), end(reject))
+    answer.then(end, end)
+    return answer
   }
 
   const startArrived = (): void => {
     const reads = arrived
     arrived = new Map()
-    for (const arrivedRead of reads.values()) start(arrivedRead)
+    for (const { query, resolve, reject } of reads.values()) begin(query).then(resolve, reject)
   }
 
   return (query) => {
-    const schedule = isAlone() && readsInFlight === 0 ? queueMicrotask : setImmediate
-    if (arrived.size === 0) schedule(startArrived)
+    if (isAlone() && readsInFlight === 0) return begin(query)
+    if (arrived.size === 0) setImmediate(startArrived)
     const key = keyOf(query)
     const shared = arrived.get(key) ?? { ...Promise.withResolvers<Answer>(), query }
     arrived.set(key, shared)

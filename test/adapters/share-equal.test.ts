@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
 import t from 'tap'
 import { shareEqual } from '../../src/adapters/share-equal.ts'
 import { unavailable } from '../../src/core/engine/failures.ts'
@@ -37,21 +38,22 @@ t.test('all callers who share a read get its refusal', async (t) => {
   t.strictSame(first, second)
 })
 
-t.test('while reads come one at a time, each begins before the tick ends', async (t) => {
+t.test('while reads come one at a time, each begins at once, and so does the first of several', async (t) => {
   let begun = 0
   const find = shareEqual(async (_: { readonly tenantId: string }) => ++begun)
   await find({ tenantId })
+  await nextTick()
   const second = find({ tenantId })
-  await Promise.resolve()
   t.equal(begun, 2)
   t.equal(await second, 2)
+  await nextTick()
   t.strictSame(
-    await Promise.all([find({ tenantId }), find({ tenantId })]),
-    [3, 3],
-    'equal ones of one run share',
+    await Promise.all([find({ tenantId }), find({ tenantId }), find({ tenantId })]),
+    [3, 4, 4],
+    'the others share',
   )
+  await nextTick()
   const last = find({ tenantId })
-  await Promise.resolve()
-  t.equal(begun, 3, 'after several, a read waits for others of its tick')
-  t.equal(await last, 4)
+  t.equal(begun, 4, 'after several, a read waits for others of its tick')
+  t.equal(await last, 5)
 })

@@ -61,7 +61,7 @@ export const gather = <Input, Answer>(
     const end = () => {
       listsInFlight--
       pending.release(list)
-      outsideCalls(scheduleStart, setImmediate)
+      if (!pending.isEmpty()) outsideCalls(scheduleStart, setImmediate)
     }
     void runList(list).then(end, (error) => {
       for (const { reject } of list) reject(error)
@@ -83,14 +83,14 @@ export const gather = <Input, Answer>(
   }
 
   const scheduleStart = (schedule: (start: () => void) => void): void => {
-    if (isStartScheduled || pending.isEmpty() || listsInFlight >= listsInFlightMax) return
+    if (isStartScheduled || listsInFlight >= listsInFlightMax) return
     isStartScheduled = true
     schedule(startLists)
   }
 
   return (input) => {
     const startsAtOnce = isAlone() && listsInFlight === 0
-    const answer = pending.add(input)
+    const answer = pending.add(input, startsAtOnce)
     observer?.queued(1)
     scheduleStart(startsAtOnce ? queueMicrotask : setImmediate)
     return answer

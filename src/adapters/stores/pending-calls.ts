@@ -44,6 +44,13 @@ export const createPendingCalls = <Input, Answer>(
     return countThatFit(ready.slice(0, lengthMax), ({ input }) => weightOf(input), listWeightMax)
   }
 
+  const takeAll = (): Member<Input, Answer>[] => {
+    const list = pending
+    pending = []
+    joinable.clear()
+    return list
+  }
+
   const addMember = (input: Input): Member<Input, Answer> => {
     const member = {
       ...Promise.withResolvers<Answer>(),
@@ -58,9 +65,9 @@ export const createPendingCalls = <Input, Answer>(
   return {
     isEmpty: () => pending.length === 0,
 
-    /** Adds a call, and returns its answer. */
-    add: (input: Input): Promise<Answer> => {
-      const key = dedupeKey?.(input)
+    /** Adds a call, and returns its answer. One that starts at once is not compared with others: mostly it is alone. */
+    add: (input: Input, startsAtOnce: boolean): Promise<Answer> => {
+      const key = startsAtOnce ? undefined : dedupeKey?.(input)
       const equal = key === undefined ? undefined : joinable.get(key)
       const member = equal ?? addMember(input)
       if (key !== undefined && equal === undefined) joinable.set(key, member)
@@ -70,6 +77,7 @@ export const createPendingCalls = <Input, Answer>(
 
     /** Takes the next list. It is empty if all waiting calls claim what calls in flight do. */
     takeList: (listsFree: number): Member<Input, Answer>[] => {
+      if (pending.length === 1 && claims === undefined) return takeAll()
       let ready = startable()
       let length = lengthOf(ready, listsFree)
       if (length < ready.length) {
