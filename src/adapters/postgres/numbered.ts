@@ -19,6 +19,7 @@ export const rowsOfEach = <Row extends { readonly number: number }>(
   lookups: readonly object[],
   rows: readonly Row[],
 ): readonly (readonly Row[])[] => {
+  if (lookups.length === 1) return [rows]
   const byNumber = Map.groupBy(rows, ({ number }) => number)
   return lookups.map((_, number) => byNumber.get(number) ?? [])
 }

@@ -6,6 +6,8 @@ type Limits = { readonly inFlightMax: number; readonly waitingMax: number; reado
 type Queue = { readonly key: string; inFlight: number; readonly waiting: Set<Waiter> }
 type Waiter = { readonly admit: () => void; readonly refuse: () => void }
 
+const newQueue = (key: string): Queue => ({ key, inFlight: 0, waiting: new Set() })
+
 /**
  * At most `inFlightMax` callers hold it at a time; up to `waitingMax` wait, none longer than `waitMsMax`. Callers with
  * the same key, such as a tenant's, hold at most half of it, and keys take turns. If too many wait, the key with most
@@ -14,7 +16,7 @@ type Waiter = { readonly admit: () => void; readonly refuse: () => void }
  * of test/faults/fair-share.fault.ts.
  */
 export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) => {
-  const queues = new Map<string, Queue>()
+  const queues = new Map([['', newQueue('')]])
   const perKeyMax = Math.max(1, Math.floor(inFlightMax / 2))
   let inFlight = 0
   let waiting = 0
@@ -35,8 +37,9 @@ export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) 
     queue.inFlight += change
     forgetIdle(queue)
   }
+  /** The queue without a key is kept: most statements use it, one after the other. */
   const forgetIdle = ({ key, inFlight, waiting }: Queue) => {
-    if (inFlight === 0 && waiting.size === 0) queues.delete(key)
+    if (key !== '' && inFlight === 0 && waiting.size === 0) queues.delete(key)
   }
   const take = (queue: Queue) => {
     count(queue, 1)
@@ -55,7 +58,7 @@ export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) 
 
   return {
     acquire: (key = ''): (() => void) | Promise<() => void> => {
-      const queue = queues.get(key) ?? { key, inFlight: 0, waiting: new Set() }
+      const queue = queues.get(key) ?? newQueue(key)
       const isFree = inFlight < inFlightMax && hasRoom(queue)
       if (!isFree && waiting >= waitingMax) {
         const longest = longestQueue()

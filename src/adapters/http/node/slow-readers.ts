@@ -36,10 +36,11 @@ export const limitPendingWrites = (bytesMax: number, stalledMsMax?: number) => {
 
   /** Call it after each write, and once the reader has taken everything. */
   return (res: ServerResponse, tenantId = ''): void => {
-    const tenant = tenants.get(tenantId) ?? { id: tenantId, bytes: 0, pending: new Map() }
-    const counted = tenant.pending.get(res)
+    const known = tenants.get(tenantId)
+    const counted = known?.pending.get(res)
     const bytes = res.writableLength
     if ((bytes === 0 && counted === undefined) || res.destroyed) return
+    const tenant = known ?? { id: tenantId, bytes: 0, pending: new Map() }
     tenants.set(tenantId, tenant)
     // A reader that continues becomes the newest.
     tenant.pending.delete(res)
