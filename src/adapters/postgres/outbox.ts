@@ -47,7 +47,7 @@ export const createOutbox = (everyEvent: boolean, onEvents: () => void): Outbox 
     newEvents: (events = []) => piece`
       new_events as (
         insert into events (${EVENT.names})
-        select ${EVENT.values} from ${EVENT.from(events.map(eventRow))}
+        select ${EVENT.values} from ${EVENT.fromFew(events.map(eventRow))}
         where exists (select 1 from changed) and (${everyEvent} or (
           select true from webhook_endpoints w where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
         ))
