@@ -22,19 +22,19 @@ t.setTimeout(0)
 
 type Received = { readonly headers: Record<string, string>; readonly body: string }
 /** A receiver that answers with this status, 0: never, and keeps what it gets. */
-const receiver = async (t: Test) => {
+const startReceiver = async (t: Test) => {
   const received: Received[] = []
-  const it = { received, status: 200, url: '' }
+  const receiver = { received, status: 200, url: '' }
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString()
     received.push({ headers: request.headers as Record<string, string>, body })
-    if (it.status > 0) response.writeHead(it.status).end()
+    if (receiver.status > 0) response.writeHead(receiver.status).end()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close().closeAllConnections())
-  it.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=private`
-  return it
+  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=private`
+  return receiver
 }
 
 for (const kind of databaseKinds()) {
@@ -48,7 +48,7 @@ for (const kind of databaseKinds()) {
       DRAIN_MS_MAX: '1000',
     }
     const { tenantId, call, server } = await openServer(t, { env })
-    const target = await receiver(t)
+    const target = await startReceiver(t)
     const { received } = target
 
     const created = await call('POST', '/v0/webhook_endpoints', { url: target.url })

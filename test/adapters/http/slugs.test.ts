@@ -2,9 +2,9 @@ import t from 'tap'
 import { openScene } from '../../support/api.ts'
 
 const scene = async () => {
-  const it = await openScene()
-  const { pageGroupId } = await it.newGroup()
-  return { ...it, pageGroupId, pages: `/v0/page_groups/${pageGroupId}/pages` }
+  const world = await openScene()
+  const { pageGroupId } = await world.newGroup()
+  return { ...world, pageGroupId, pages: `/v0/page_groups/${pageGroupId}/pages` }
 }
 
 t.test('200: a page is read by its slug', async (t) => {

@@ -4,14 +4,14 @@ import type { PageGroupQuery, PageGroupSlice } from '../../../src/shapes/page-gr
 import { refusalOf, scene } from '../scene.ts'
 
 const setUp = async () => {
-  const it = await scene()
+  const world = await scene()
   return {
-    ...it,
+    ...world,
     list: (query: Partial<PageGroupQuery> = {}) =>
-      it.listGroups({ tenantId: it.tenantId, limit: 20, ...query }),
+      world.listGroups({ tenantId: world.tenantId, limit: 20, ...query }),
     newGroups: async (count: number) => {
       const ids: string[] = []
-      while (ids.length < count) ids.push((await it.newGroup()).pageGroupId)
+      while (ids.length < count) ids.push((await world.newGroup()).pageGroupId)
       return ids
     },
   }

@@ -4,17 +4,17 @@ import { idOf } from '../../support/setting.ts'
 import { refusalOf, scene } from '../scene.ts'
 
 const setUp = async () => {
-  const it = await scene()
-  const group = await it.newGroup()
+  const world = await scene()
+  const group = await world.newGroup()
   const { tenantId, pageGroupId } = group
   return {
-    ...it,
+    ...world,
     group,
-    list: (listing: Partial<Parameters<typeof it.listPages>[0]> = {}) =>
-      it.listPages({ tenantId, pageGroupId, limit: 20, ...listing }),
+    list: (listing: Partial<Parameters<typeof world.listPages>[0]> = {}) =>
+      world.listPages({ tenantId, pageGroupId, limit: 20, ...listing }),
     newPages: async (count: number) => {
       const ids: string[] = []
-      while (ids.length < count) ids.push((await it.createPage({ tenantId, pageGroupId })).value.pageId)
+      while (ids.length < count) ids.push((await world.createPage({ tenantId, pageGroupId })).value.pageId)
       return ids
     },
   }

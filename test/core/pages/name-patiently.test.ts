@@ -51,9 +51,9 @@ const sleepOn = (clock: Clock) => {
 
 /** Pages that wait for a namer, which can be replaced. */
 const setUp = async (firstNamer: Namer) => {
-  const it = await scene()
-  const { clock } = it
-  const group = await it.newGroup()
+  const world = await scene()
+  const { clock } = world
+  const group = await world.newGroup()
   const { sleep, passTime } = sleepOn(clock)
   let namer = firstNamer
   const calls: number[] = []
@@ -68,9 +68,9 @@ const setUp = async (firstNamer: Namer) => {
     onFailedAttempt: (_, why, retryInMs) => failures.push({ why, retryInMs }),
   })
   const createPage = async (i: number): Promise<PageKey> =>
-    (await it.createPage({ ...group, supplementaryContext: `Page ${i}` })).value
+    (await world.createPage({ ...group, supplementaryContext: `Page ${i}` })).value
   const nameOf = async (key: PageKey) => {
-    const { computedName, publishedVersion } = await it.readPage(key)
+    const { computedName, publishedVersion } = await world.readPage(key)
     const atMs = publishedVersion && Date.parse(publishedVersion.publishedAt) - START_MS
     return { computedName, atMs }
   }
@@ -87,7 +87,7 @@ const setUp = async (firstNamer: Namer) => {
     publishPages: async (count: number, claimMax = 4, stop = NEVER_ABORTED) => {
       const keys: PageKey[] = []
       for (let i = 0; i < count; i++) keys.push(await createPage(i))
-      const step = publishVersions({ ...it, namer: patientNamer, claimMax, leaseMs: 30_000 })
+      const step = publishVersions({ ...world, namer: patientNamer, claimMax, leaseMs: 30_000 })
       const publish = async () => {
         while (await step(stop));
       }

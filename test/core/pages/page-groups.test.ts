@@ -4,8 +4,8 @@ import { idOf } from '../../support/setting.ts'
 import { refusalOf, scene } from '../scene.ts'
 
 t.test('a tenant comes with a brand, in which its groups are made', async (t) => {
-  const { newGroup, ...it } = await scene()
-  const { tenantId, brandId } = await createTenant(it)({ name: 'Other' })
+  const { newGroup, ...world } = await scene()
+  const { tenantId, brandId } = await createTenant(world)({ name: 'Other' })
   t.match([tenantId, brandId], [/^tenant_[a-z0-9]{26}$/, /^brand_[a-z0-9]{26}$/])
   t.match(await newGroup({ tenantId }), { tenantId, brandId, pageGroupId: /^pagegroup_[a-z0-9]{26}$/ })
 })

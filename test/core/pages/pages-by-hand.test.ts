@@ -23,33 +23,33 @@ const OTHER_CONTENT = { rawJson: '{"b":2}' }
 
 /** A page with version 1 in `processing`, and everything that a person can do with it. */
 const setUp = async (fields: Pick<PageToCreate, 'content'> = {}) => {
-  const it = await scene()
-  const group = await it.newGroup()
+  const world = await scene()
+  const group = await world.newGroup()
   const { tenantId, pageGroupId } = group
   const supplementaryContext = 'The spring sale'
-  const { value: page } = await it.createPage({ tenantId, pageGroupId, supplementaryContext, ...fields })
+  const { value: page } = await world.createPage({ tenantId, pageGroupId, supplementaryContext, ...fields })
   const want = { tenantId, pageGroupId, pageId: page.pageId }
   const publisher = (namer: PatientNamer | null) => {
-    const step = publishVersions({ ...it, namer, claimMax: 10, leaseMs: 30_000 })
+    const step = publishVersions({ ...world, namer, claimMax: 10, leaseMs: 30_000 })
     return async () => {
       while (await step(new AbortController().signal));
     }
   }
   const act = {
-    read: () => it.readPage(want),
-    revision: async () => (await updatePage(it)(want)).revision,
+    read: () => world.readPage(want),
+    revision: async () => (await updatePage(world)(want)).revision,
     newVersion: async (fields: Partial<VersionToCreate> = {}) =>
-      createVersion(it)({ ...want, publish: false, ...fields }),
+      createVersion(world)({ ...want, publish: false, ...fields }),
     publish: async (versionId: string, ifRevision?: readonly number[]) =>
-      publishVersion(it)({ ...want, versionId, ifRevision }),
+      publishVersion(world)({ ...want, versionId, ifRevision }),
     schedule: async (versionId: string, publishAt: string) =>
-      publishVersion(it)({ ...want, versionId, publishAt }),
-    unpublish: async (ifRevision?: readonly number[]) => unpublishPage(it)({ ...want, ifRevision }),
+      publishVersion(world)({ ...want, versionId, publishAt }),
+    unpublish: async (ifRevision?: readonly number[]) => unpublishPage(world)({ ...want, ifRevision }),
     rename: async (customName: string | null, ifRevision?: readonly number[]) =>
-      updatePage(it)({ ...want, customName, ifRevision }),
-    remove: async (ifRevision?: readonly number[]) => deletePage(it)({ ...want, ifRevision }),
-    versions: async () => (await listVersions(it)({ ...want, limit: 20 })).value.items,
-    version: async (versionId: string) => (await getVersion(it)({ ...want, versionId })).value,
+      updatePage(world)({ ...want, customName, ifRevision }),
+    remove: async (ifRevision?: readonly number[]) => deletePage(world)({ ...want, ifRevision }),
+    versions: async () => (await listVersions(world)({ ...want, limit: 20 })).value.items,
+    version: async (versionId: string) => (await getVersion(world)({ ...want, versionId })).value,
   }
   /** Another version that its publisher leaves `ready`. */
   const readyVersion = async (fields: Partial<VersionToCreate> = {}) => {
@@ -58,14 +58,14 @@ const setUp = async (fields: Pick<PageToCreate, 'content'> = {}) => {
     return versionId
   }
   const [first] = await act.versions()
-  return { ...it, ...act, group, want, firstId: String(first?.versionId), publisher, readyVersion }
+  return { ...world, ...act, group, want, firstId: String(first?.versionId), publisher, readyVersion }
 }
 
 /** The same, with version 1 published. */
 const published = async (fields?: Parameters<typeof setUp>[0]) => {
-  const it = await setUp(fields)
-  await it.publisher(null)()
-  return it
+  const world = await setUp(fields)
+  await world.publisher(null)()
+  return world
 }
 
 t.test('every transition of a version', (t) => {
@@ -225,19 +225,19 @@ t.test('an idempotency key counts for one page', async (t) => {
 })
 
 t.test('a page group that is requested again is created once', async (t) => {
-  const it = await scene()
-  const { tenantId, strangerId } = it
-  const create = createPageGroup(it)
+  const world = await scene()
+  const { tenantId, strangerId } = world
+  const create = createPageGroup(world)
   const keyed = { tenantId, name: 'offers', title: 'Offers', pageContext: 'x', idempotencyKey: 'k' }
   const first = await create(keyed)
   t.strictSame(await create(keyed), { ...first, replayed: true })
   const reordered = { idempotencyKey: 'k', pageContext: 'x', title: 'Offers', name: 'offers', tenantId }
   t.strictSame(await create(reordered), { ...first, replayed: true })
   const { pageGroupId } = first.value
-  it.clock.advance(1_000)
-  await it.updateGroup(pageGroupId, { title: 'Changed' })
+  world.clock.advance(1_000)
+  await world.updateGroup(pageGroupId, { title: 'Changed' })
   t.strictSame(await create(keyed), { ...first, replayed: true }, 'also after a change')
-  await deletePageGroup(it)({ tenantId, pageGroupId })
+  await deletePageGroup(world)({ tenantId, pageGroupId })
   t.strictSame(await create(keyed), { ...first, replayed: true }, 'and after it was deleted')
   for (const other of [{ title: 'Sales' }, { pageContext: null }, { actions: { rawJson: '[1]' } }])
     t.match(await refusalOf(create({ ...keyed, ...other })), {
@@ -245,20 +245,20 @@ t.test('a page group that is requested again is created once', async (t) => {
       facts: { pageGroupId },
     })
   t.equal((await create({ ...keyed, tenantId: strangerId })).replayed, false, 'it counts for one tenant')
-  t.equal((await it.listGroups({ tenantId, limit: 20 })).items.length, 0)
+  t.equal((await world.listGroups({ tenantId, limit: 20 })).items.length, 0)
 })
 
 /** The same, with as many versions as a page can have, the last of them the only one that waits for a publisher. */
 const full = async () => {
-  const it = await published()
-  for (let i = 0; i < 998; i++) await it.newVersion()
-  await it.publisher(null)()
-  await it.newVersion({ idempotencyKey: 'k' })
+  const world = await published()
+  for (let i = 0; i < 998; i++) await world.newVersion()
+  await world.publisher(null)()
+  await world.newVersion({ idempotencyKey: 'k' })
   const numbers = async () => {
-    const found = await it.store.versions.list({ ...it.want, beforeId: null, limit: 2_000 })
+    const found = await world.store.versions.list({ ...world.want, beforeId: null, limit: 2_000 })
     return found.map(({ versionNumber }) => versionNumber).reverse()
   }
-  return { ...it, numbers }
+  return { ...world, numbers }
 }
 
 t.test('the 1,001st version drops the oldest that nothing needs, and numbers keep rising', async (t) => {
@@ -303,71 +303,71 @@ t.test('a page whose 1,000 versions are all in use takes no other one', async (t
 })
 
 t.test('an archived group can be read, unpublished and emptied, but nothing new comes about', async (t) => {
-  const it = await published()
-  const { createPage, firstId, group, newVersion, publish, read, readyVersion, remove, rename } = it
+  const world = await published()
+  const { createPage, firstId, group, newVersion, publish, read, readyVersion, remove, rename } = world
   const versionId = await readyVersion()
-  await it.updateGroup(group.pageGroupId, { status: 'archived' })
+  await world.updateGroup(group.pageGroupId, { status: 'archived' })
   const before = await read()
   for (const call of [() => publish(versionId), () => newVersion(), () => createPage(group)])
     t.equal((await refusalOf(call())).kind, 'page_group_not_active')
   t.strictSame(await read(), before)
-  t.equal((await it.versions()).length, 2)
-  t.match(await it.version(versionId), { status: 'ready' })
+  t.equal((await world.versions()).length, 2)
+  t.match(await world.version(versionId), { status: 'ready' })
   t.match(await rename('Mine'), { value: { effectiveName: 'Mine' } })
-  t.match(await it.unpublish(), { value: { publishedVersion: null } })
+  t.match(await world.unpublish(), { value: { publishedVersion: null } })
   t.equal((await refusalOf(publish(firstId))).kind, 'page_group_not_active')
   await remove()
-  t.match(await getPageGroup(it)(group), { value: { status: 'archived', pagesCount: 0 } })
+  t.match(await getPageGroup(world)(group), { value: { status: 'archived', pagesCount: 0 } })
 })
 
 t.test('of a deleted group, and of a stranger’s, nothing is found', async (t) => {
-  const it = await published()
-  const { group, want, strangerId, tenantId, firstId } = it
+  const world = await published()
+  const { group, want, strangerId, tenantId, firstId } = world
   const callsAs = (tenantId: string) => {
     const named: PageKey = { ...want, tenantId }
     return [
-      () => listVersions(it)({ ...named, limit: 20 }),
-      () => getVersion(it)({ ...named, versionId: firstId }),
-      () => createVersion(it)({ ...named, publish: true }),
-      () => publishVersion(it)({ ...named, versionId: firstId }),
-      () => unpublishPage(it)(named),
-      () => updatePage(it)({ ...named, customName: 'Mine' }),
-      () => deletePage(it)(named),
-      () => getPageGroup(it)(named),
-      () => updatePageGroup(it)({ tenantId, pageGroupId: group.pageGroupId, title: 'Theirs' }),
-      () => deletePageGroup(it)(named),
+      () => listVersions(world)({ ...named, limit: 20 }),
+      () => getVersion(world)({ ...named, versionId: firstId }),
+      () => createVersion(world)({ ...named, publish: true }),
+      () => publishVersion(world)({ ...named, versionId: firstId }),
+      () => unpublishPage(world)(named),
+      () => updatePage(world)({ ...named, customName: 'Mine' }),
+      () => deletePage(world)(named),
+      () => getPageGroup(world)(named),
+      () => updatePageGroup(world)({ tenantId, pageGroupId: group.pageGroupId, title: 'Theirs' }),
+      () => deletePageGroup(world)(named),
     ]
   }
   for (const call of callsAs(strangerId)) t.equal((await refusalOf(call())).kind, 'page_group_not_found')
-  await deletePageGroup(it)(group)
+  await deletePageGroup(world)(group)
   for (const call of callsAs(tenantId)) t.equal((await refusalOf(call())).kind, 'page_group_not_found')
 })
 
 t.test('unknown pages and versions are not found', async (t) => {
-  const it = await published()
-  const { createPage, group, want, publish, firstId } = it
+  const world = await published()
+  const { createPage, group, want, publish, firstId } = world
   const unknown = { ...want, pageId: idOf('page', 99_999) }
   for (const call of [
-    () => listVersions(it)({ ...unknown, limit: 20 }),
-    () => getVersion(it)({ ...unknown, versionId: firstId }),
-    () => createVersion(it)({ ...unknown, publish: true }),
-    () => publishVersion(it)({ ...unknown, versionId: firstId }),
-    () => unpublishPage(it)(unknown),
-    () => updatePage(it)({ ...unknown, customName: 'Mine' }),
-    () => deletePage(it)(unknown),
+    () => listVersions(world)({ ...unknown, limit: 20 }),
+    () => getVersion(world)({ ...unknown, versionId: firstId }),
+    () => createVersion(world)({ ...unknown, publish: true }),
+    () => publishVersion(world)({ ...unknown, versionId: firstId }),
+    () => unpublishPage(world)(unknown),
+    () => updatePage(world)({ ...unknown, customName: 'Mine' }),
+    () => deletePage(world)(unknown),
   ])
     t.equal((await refusalOf(call())).kind, 'page_not_found')
   const { value: other } = await createPage(group)
-  const [others] = (await listVersions(it)({ ...want, pageId: other.pageId, limit: 1 })).value.items
+  const [others] = (await listVersions(world)({ ...want, pageId: other.pageId, limit: 1 })).value.items
   for (const versionId of [idOf('pageversion', 99_999), 'not an id', String(others?.versionId)]) {
     t.equal((await refusalOf(publish(versionId))).kind, 'version_not_found')
-    t.equal((await refusalOf(it.version(versionId))).kind, 'version_not_found')
+    t.equal((await refusalOf(world.version(versionId))).kind, 'version_not_found')
   }
 })
 
 t.test('a change for another revision is refused with the present one, and changes nothing', async (t) => {
-  const it = await published()
-  const { firstId, group, newVersion, publish, read, rename, remove, revision, unpublish } = it
+  const world = await published()
+  const { firstId, group, newVersion, publish, read, rename, remove, revision, unpublish } = world
   const present = await revision()
   const before = await read()
   const stale = [present - 1, present + 1]
@@ -386,31 +386,31 @@ t.test('a change for another revision is refused with the present one, and chang
   t.equal((await rename('Mine', [...stale, present])).revision, present + 1)
   await remove([present + 1])
 
-  const { revision: groupRevision } = await getPageGroup(it)(group)
+  const { revision: groupRevision } = await getPageGroup(world)(group)
   t.equal(groupRevision, 3, 'a page came, and went')
   const { tenantId, pageGroupId } = group
   for (const call of [
-    () => updatePageGroup(it)({ tenantId, pageGroupId, title: 'Sales', ifRevision: [2] }),
-    () => deletePageGroup(it)({ tenantId, pageGroupId, ifRevision: [2] }),
+    () => updatePageGroup(world)({ tenantId, pageGroupId, title: 'Sales', ifRevision: [2] }),
+    () => deletePageGroup(world)({ tenantId, pageGroupId, ifRevision: [2] }),
   ]) {
     const { kind, facts } = await refusalOf(call())
     t.strictSame([kind, facts], ['precondition_failed', { revision: 3 }])
   }
-  await deletePageGroup(it)({ tenantId, pageGroupId, ifRevision: [3] })
+  await deletePageGroup(world)({ tenantId, pageGroupId, ifRevision: [3] })
 })
 
 t.test('without a revision the last writer of a field wins, and others keep theirs', async (t) => {
-  const it = await published()
-  const { firstId, group, read, readyVersion, rename, unpublish, publish } = it
+  const world = await published()
+  const { firstId, group, read, readyVersion, rename, unpublish, publish } = world
   const versionId = await readyVersion()
   await Promise.all([rename('Mine'), publish(versionId), unpublish(), rename('Yours'), publish(firstId)])
   const page = await read()
   t.ok(['Mine', 'Yours'].includes(String(page.customName)))
-  t.equal((await updatePage(it)({ ...it.want, customName: null })).value.customName, null)
+  t.equal((await updatePage(world)({ ...world.want, customName: null })).value.customName, null)
   const { tenantId, pageGroupId } = group
-  const change = (fields: object) => updatePageGroup(it)({ tenantId, pageGroupId, ...fields })
+  const change = (fields: object) => updatePageGroup(world)({ tenantId, pageGroupId, ...fields })
   await Promise.all([change({ name: 'n' }), change({ title: 't' }), change({ headerActionId: 'h' })])
-  t.match(await getPageGroup(it)(group), { value: { name: 'n', title: 't', headerActionId: 'h' } })
+  t.match(await getPageGroup(world)(group), { value: { name: 'n', title: 't', headerActionId: 'h' } })
 })
 
 /** A namer that answers for a context when it is told to. */
@@ -495,14 +495,14 @@ t.test(
 )
 
 t.test('the event of a change names a version only if it was published', async (t) => {
-  const { readyVersion, store, want, ...it } = await published()
+  const { readyVersion, store, want, ...world } = await published()
   const versionId = await readyVersion()
   const events: unknown[] = []
   const change: typeof store.pages.change = (changed, saved) => {
     for (const { type, ids } of saved ?? []) events.push({ type, ids })
     return store.pages.change(changed, saved)
   }
-  const deps = { ...it, store: { ...store, pages: { ...store.pages, change } } }
+  const deps = { ...world, store: { ...store, pages: { ...store.pages, change } } }
   await updatePage(deps)({ ...want, customName: 'Mine' })
   await publishVersion(deps)({ ...want, versionId })
   await unpublishPage(deps)(want)
@@ -515,7 +515,7 @@ t.test('the event of a change names a version only if it was published', async (
 })
 
 t.test('a page that is deleted while its publisher works stays deleted', async (t) => {
-  const { group, publisher, read, remove, ...it } = await setUp()
+  const { group, publisher, read, remove, ...world } = await setUp()
   const { namer, answer } = slowNamer()
   const working = publisher(namer)()
   await new Promise(setImmediate)
@@ -524,5 +524,5 @@ t.test('a page that is deleted while its publisher works stays deleted', async (
   await working
   t.equal((await refusalOf(read())).kind, 'page_not_found')
   t.equal((await refusalOf(remove())).kind, 'page_not_found')
-  t.match(await getPageGroup(it)(group), { value: { pagesCount: 0 }, revision: 3 })
+  t.match(await getPageGroup(world)(group), { value: { pagesCount: 0 }, revision: 3 })
 })

@@ -17,13 +17,13 @@ const NEVER_ABORTED = new AbortController().signal
 
 /** A page that waits to be published, and publishers with different namers. */
 const setUp = async () => {
-  const it = await scene()
-  const group = await it.newGroup({ pageContext: 'For florists' })
+  const world = await scene()
+  const group = await world.newGroup({ pageContext: 'For florists' })
   const newPage = async () =>
-    (await it.createPage({ ...group, supplementaryContext: 'The spring sale' })).value
+    (await world.createPage({ ...group, supplementaryContext: 'The spring sale' })).value
   const page = await newPage()
   const stepper = (namer: PatientNamer | null, claimMax = 10) =>
-    publishVersions({ ...it, namer, claimMax, leaseMs: LEASE_MS })
+    publishVersions({ ...world, namer, claimMax, leaseMs: LEASE_MS })
   /** Publishes until nothing waits and nothing is in progress; answers the number of steps. */
   const publisher = (namer: PatientNamer | null, claimMax?: number) => {
     const step = stepper(namer, claimMax)
@@ -34,14 +34,14 @@ const setUp = async () => {
     }
   }
   return {
-    ...it,
+    ...world,
     group,
     newPage,
     stepper,
     publisher,
     publish: (namer: PatientNamer | null, claimMax?: number) => publisher(namer, claimMax)(NEVER_ABORTED),
-    read: () => it.readPage(page),
-    updatedAt: async () => (await it.listPages({ ...page, limit: 1 })).items[0]?.updatedAt,
+    read: () => world.readPage(page),
+    updatedAt: async () => (await world.listPages({ ...page, limit: 1 })).items[0]?.updatedAt,
   }
 }
 
@@ -109,10 +109,10 @@ t.test('a custom name stays the effective one', async (t) => {
 })
 
 t.test('a version that five publishers died over is failed, with a reason', async (t) => {
-  const it = await setUp()
-  await die(it, 5)
-  t.equal(await it.publish(naming('Spring Flowers')), 1)
-  t.match(await it.read(), {
+  const world = await setUp()
+  await die(world, 5)
+  t.equal(await world.publish(naming('Spring Flowers')), 1)
+  t.match(await world.read(), {
     computedName: 'The spring sale',
     publishedVersion: null,
     latestVersion: { status: 'failed', failureReason: 'Gave up after 5 interrupted attempts.' },
@@ -120,50 +120,52 @@ t.test('a version that five publishers died over is failed, with a reason', asyn
 })
 
 t.test('the fifth attempt after four dead publishers still counts', async (t) => {
-  const it = await setUp()
-  await die(it, 4)
-  await it.publish(naming('Spring Flowers'))
-  t.equal((await it.read()).latestVersion.status, 'published')
+  const world = await setUp()
+  await die(world, 4)
+  await world.publish(naming('Spring Flowers'))
+  t.equal((await world.read()).latestVersion.status, 'published')
 })
 
 t.test('published and failed are final', async (t) => {
-  const it = await setUp()
-  await die(it, 5)
-  await it.publish(null)
-  await it.newPage()
-  await it.publish(null)
-  it.clock.advance(24 * 3_600_000)
-  t.equal(await it.publish(naming('Too late')), 0)
+  const world = await setUp()
+  await die(world, 5)
+  await world.publish(null)
+  await world.newPage()
+  await world.publish(null)
+  world.clock.advance(24 * 3_600_000)
+  t.equal(await world.publish(naming('Too late')), 0)
 })
 
 t.test('no other publisher gets a claimed version until its lease ends', async (t) => {
-  const it = await setUp()
-  await it.store.versions.claim(someClaim({ now: iso(it.clock()), until: iso(it.clock() + LEASE_MS) }))
-  it.clock.advance(LEASE_MS - 1)
-  t.equal(await it.publish(null), 0)
-  it.clock.advance(1)
-  t.equal(await it.publish(null), 1)
+  const world = await setUp()
+  await world.store.versions.claim(
+    someClaim({ now: iso(world.clock()), until: iso(world.clock() + LEASE_MS) }),
+  )
+  world.clock.advance(LEASE_MS - 1)
+  t.equal(await world.publish(null), 0)
+  world.clock.advance(1)
+  t.equal(await world.publish(null), 1)
 })
 
 /** A publisher, and how often it has claimed. */
-const countingPublisher = (it: Awaited<ReturnType<typeof setUp>>, options: object = {}) => {
+const countingPublisher = (world: Awaited<ReturnType<typeof setUp>>, options: object = {}) => {
   let claims = 0
   const claim: Store['versions']['claim'] = (want) => {
     claims++
-    return it.store.versions.claim(want)
+    return world.store.versions.claim(want)
   }
-  const store = { versions: { ...it.store.versions, claim } }
-  const step = publishVersions({ ...it, store, namer: null, claimMax: 10, leaseMs: LEASE_MS, ...options })
+  const store = { versions: { ...world.store.versions, claim } }
+  const step = publishVersions({ ...world, store, namer: null, claimMax: 10, leaseMs: LEASE_MS, ...options })
   return { step, claims: () => claims }
 }
 
 t.test('a claim that left nothing is not repeated until the publisher is woken', async (t) => {
-  const it = await setUp()
-  const { step, claims } = countingPublisher(it)
+  const world = await setUp()
+  const { step, claims } = countingPublisher(world)
   t.equal(await step(NEVER_ABORTED), true)
   t.equal(await step(NEVER_ABORTED, undefined, false), false)
   t.equal(claims(), 1)
-  for (let i = 0; i < 11; i++) await it.newPage()
+  for (let i = 0; i < 11; i++) await world.newPage()
   t.equal(await step(NEVER_ABORTED), true)
   t.equal(await step(NEVER_ABORTED, undefined, false), true)
   t.equal(claims(), 4, 'a full claim may have left versions behind')
@@ -171,18 +173,18 @@ t.test('a claim that left nothing is not repeated until the publisher is woken',
 
 /** A publisher that takes at most two versions from the hand-over, and pages that are created through it. */
 const setUpHandOver = async () => {
-  const it = await setUp()
-  await it.publish(null)
-  const { pages, handOver } = withHandOver(it.store.pages, 2)
-  const create = createPageWithVersion({ ...it, store: { pages } })
-  const input = { ...it.group, supplementaryContext: 'Sale' }
+  const world = await setUp()
+  await world.publish(null)
+  const { pages, handOver } = withHandOver(world.store.pages, 2)
+  const create = createPageWithVersion({ ...world, store: { pages } })
+  const input = { ...world.group, supplementaryContext: 'Sale' }
   const createThree = async (): Promise<PageKey[]> => {
     const created = await Promise.all([create(input), create(input), create(input)])
     return created.map(({ value }) => value)
   }
   const statuses = (pages: readonly PageKey[]) =>
-    Promise.all(pages.map(async (page) => (await it.readPage(page)).latestVersion.status))
-  return { ...it, ...countingPublisher(it, { handOver }), handOver, createThree, statuses }
+    Promise.all(pages.map(async (page) => (await world.readPage(page)).latestVersion.status))
+  return { ...world, ...countingPublisher(world, { handOver }), handOver, createThree, statuses }
 }
 
 t.test('versions that no publisher accepts are left to a claim', async (t) => {
@@ -232,25 +234,25 @@ t.test('after a stop no version is handed over', async (t) => {
 t.test(
   'a version that is claimed again beside its slow first attempt is published once, with one event',
   async (t) => {
-    const it = await setUp()
-    await it.publish(null)
-    const { pages, handOver } = withHandOver(it.store.pages)
+    const world = await setUp()
+    await world.publish(null)
+    const { pages, handOver } = withHandOver(world.store.pages)
     handOver.register(() => {}, LEASE_MS)
-    await createPageWithVersion({ ...it, store: { pages } })(it.group)
-    it.clock.advance(LEASE_MS)
+    await createPageWithVersion({ ...world, store: { pages } })(world.group)
+    world.clock.advance(LEASE_MS)
     const events: NewEvent[] = []
     const settle: Store['versions']['settle'] = (tenantId, settlements, saved = []) => {
       events.push(...saved)
-      return it.store.versions.settle(tenantId, settlements, saved)
+      return world.store.versions.settle(tenantId, settlements, saved)
     }
-    const store = { ...it.store, versions: { ...it.store.versions, settle } }
-    const step = publishVersions({ ...it, store, handOver, namer: null, claimMax: 10, leaseMs: LEASE_MS })
+    const store = { ...world.store, versions: { ...world.store.versions, settle } }
+    const step = publishVersions({ ...world, store, handOver, namer: null, claimMax: 10, leaseMs: LEASE_MS })
     await step(NEVER_ABORTED)
     t.strictSame(
       events.map(({ type }) => type),
       ['page_version.published'],
     )
-    t.equal((await it.store.versions.backlog(10)).count, 0)
+    t.equal((await world.store.versions.backlog(10)).count, 0)
   },
 )
 
@@ -347,26 +349,26 @@ t.test(
 )
 
 t.test('a lease from a clock that was far ahead ends at once', async (t) => {
-  const it = await setUp()
+  const world = await setUp()
   const aheadMs = 24 * 3_600_000
-  it.clock.advance(aheadMs)
-  await die(it, 1)
-  it.clock.advance(-aheadMs - LEASE_MS)
-  await it.publish(naming('In time'))
-  t.equal((await it.read()).computedName, 'In time')
+  world.clock.advance(aheadMs)
+  await die(world, 1)
+  world.clock.advance(-aheadMs - LEASE_MS)
+  await world.publish(naming('In time'))
+  t.equal((await world.read()).computedName, 'In time')
 })
 
 t.test('a lease is respected by a publisher whose own leases are much shorter', async (t) => {
-  const it = await setUp()
+  const world = await setUp()
   const slow = slowNamer()
-  const patient = publishVersions({ ...it, namer: slow.namer, claimMax: 1, leaseMs: 620_000 })
+  const patient = publishVersions({ ...world, namer: slow.namer, claimMax: 1, leaseMs: 620_000 })
   const step = patient(NEVER_ABORTED)
   await ticks()
-  it.clock.advance(60_000)
-  t.equal(await it.publish(naming('Stolen')), 0)
+  world.clock.advance(60_000)
+  t.equal(await world.publish(naming('Stolen')), 0)
   slow.answer('Patient')
   await step
-  t.equal((await it.read()).computedName, 'Patient')
+  t.equal((await world.read()).computedName, 'Patient')
 })
 
 t.test('an error of the store ends no other attempt, and is thrown', async (t) => {

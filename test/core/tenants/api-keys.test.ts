@@ -12,21 +12,21 @@ import { refusalOf, scene } from '../scene.ts'
 const DAY_MS = 86_400_000
 
 const setUp = async () => {
-  const it = await scene()
+  const world = await scene()
   const wanted = {
-    tenantId: it.tenantId,
+    tenantId: world.tenantId,
     name: 'crm',
     scopes: SCOPES as readonly Scope[],
     lifeMs: null as number | null,
   }
   return {
-    ...it,
+    ...world,
     wanted,
-    issue: (fields: Partial<typeof wanted> = {}) => issueApiKey(it)({ ...wanted, ...fields }),
-    list: listApiKeys(it),
-    revoke: revokeApiKey(it),
-    rotate: rotateApiKey(it),
-    identify: identifyIn(it.store.apiKeys, it.clock),
+    issue: (fields: Partial<typeof wanted> = {}) => issueApiKey(world)({ ...wanted, ...fields }),
+    list: listApiKeys(world),
+    revoke: revokeApiKey(world),
+    rotate: rotateApiKey(world),
+    identify: identifyIn(world.store.apiKeys, world.clock),
   }
 }
 

@@ -11,19 +11,19 @@ const FIVE_MINUTES_MS = 300_000
 
 /** A tenant with a key, and how often the store was asked for one. */
 const setUp = async ({ lifeMs = null as number | null, scopes = SCOPES as readonly Scope[] } = {}) => {
-  const it = await scene()
-  const issued = await issueApiKey(it)({ tenantId: it.tenantId, name: null, scopes, lifeMs })
+  const world = await scene()
+  const issued = await issueApiKey(world)({ tenantId: world.tenantId, name: null, scopes, lifeMs })
   let lookUps = 0
   const findByHashes = (keyHashes: readonly string[]) => {
     lookUps++
-    return it.store.apiKeys.findByHashes(keyHashes)
+    return world.store.apiKeys.findByHashes(keyHashes)
   }
   return {
-    ...it,
+    ...world,
     ...issued,
-    identify: identifyIn({ ...it.store.apiKeys, findByHashes }, it.clock),
+    identify: identifyIn({ ...world.store.apiKeys, findByHashes }, world.clock),
     lookUps: () => lookUps,
-    lastUsedAt: async () => (await it.store.apiKeys.find(issued.apiKeyId))?.lastUsedAt,
+    lastUsedAt: async () => (await world.store.apiKeys.find(issued.apiKeyId))?.lastUsedAt,
   }
 }
 
@@ -46,18 +46,18 @@ t.test('a typing mistake is refused without a look into the store', async (t) =>
 })
 
 t.test('an unknown, a revoked and an expired key are refused alike', async (t) => {
-  const { apiKey, apiKeyId, clock, identify, ...it } = await setUp()
+  const { apiKey, apiKeyId, clock, identify, ...world } = await setUp()
   const no = await refusalOf(identify(newApiKeyText()))
   t.equal(no.kind, 'invalid_api_key')
-  const { apiKey: brief } = await issueApiKey({ ...it, clock })({
-    ...it,
+  const { apiKey: brief } = await issueApiKey({ ...world, clock })({
+    ...world,
     name: null,
     scopes: SCOPES,
     lifeMs: 1_000,
   })
   clock.advance(1_000)
   t.strictSame(await refusalOf(identify(brief)), no)
-  await revokeApiKey({ ...it, clock })(apiKeyId)
+  await revokeApiKey({ ...world, clock })(apiKeyId)
   t.strictSame(await refusalOf(identify(apiKey)), no)
 })
 

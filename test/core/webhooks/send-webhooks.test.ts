@@ -54,8 +54,8 @@ const newEndpoint = (tenantId: string, i: number, createdAt: string): StoredEndp
 
 /** A tenant with endpoints at `https://0`, `https://1` and so on, their receivers, and a sender. */
 const setUp = async (endpoints = 1, overrides: Overrides = {}) => {
-  const it = await scene()
-  const { tenantId, store, clock } = it
+  const world = await scene()
+  const { tenantId, store, clock } = world
   for (let i = 0; i < endpoints; i++) await store.webhooks.add(newEndpoint(tenantId, i, iso(clock())))
   const sent: Webhook[] = []
   /** The receivers by URL. A URL without one answers 204. */
@@ -64,7 +64,7 @@ const setUp = async (endpoints = 1, overrides: Overrides = {}) => {
   const changes: { readonly url: string; readonly change: string; readonly why: string | null }[] = []
   const newSender = () =>
     sendWebhooks({
-      ...it,
+      ...world,
       send: async (webhook, stop) => {
         sent.push(webhook)
         const receive = receivers.get(webhook.url)
@@ -81,8 +81,8 @@ const setUp = async (endpoints = 1, overrides: Overrides = {}) => {
   const stopping = new AbortController()
   const step = newSender()
   return {
-    ...it,
-    ...endpointSteps(it),
+    ...world,
+    ...endpointSteps(world),
     sent,
     receivers,
     errors,
@@ -92,7 +92,7 @@ const setUp = async (endpoints = 1, overrides: Overrides = {}) => {
     newSender,
     /** Creates and numbers events, which gives the endpoints deliveries. */
     happen: async (count = 1) => {
-      for (let i = 0; i < count; i++) await it.newGroup()
+      for (let i = 0; i < count; i++) await world.newGroup()
       await store.events.number({ tenantId, now: iso(clock()), max: 500 })
     },
     /** Sends until nothing is due or in progress; the receivers must answer. */
