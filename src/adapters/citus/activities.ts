@@ -341,10 +341,10 @@ const fillProspects = async (
     'prospectId',
   )
   const written = [...Map.groupBy(changes, ({ tenantId }) => tenantId)].map(
-    ([tenantId, own]) => send<{ prospectId: string }>`
+    ([tenantId, changes]) => send<{ prospectId: string }>`
       update prospects p set email = change.email, external_id = change.external_id, name = change.name,
         attributes = coalesce(change.attributes::json, p.attributes), updated_at = change.updated_at
-      from ${FILLED.from(own)}
+      from ${FILLED.from(changes)}
       where p.tenant_id = ${tenantId} and p.prospect_id = change.prospect_id
         and p.updated_at = change.unchanged_since and p.erased_at is null and p.merged_into is null
       returning p.prospect_id`,
@@ -356,9 +356,9 @@ const fillProspects = async (
 /** An identifier that fills an existing prospect is no longer a former one of it. */
 const forgetFormer = (send: Send, recordings: readonly Recording[]): void => {
   const identifiers = recordings.flatMap(({ change }) => change.identifiers)
-  for (const [tenantId, own] of Map.groupBy(identifiers, ({ tenantId }) => tenantId))
+  for (const [tenantId, added] of Map.groupBy(identifiers, ({ tenantId }) => tenantId))
     send`
-      delete from former_identifiers f using ${IDENTIFIER.from(own)}
+      delete from former_identifiers f using ${IDENTIFIER.from(added)}
       where f.tenant_id = ${tenantId} and f.prospect_id = identifier.prospect_id
         and f.kind = identifier.kind and f.hash = identifier.hash`
 }

@@ -69,8 +69,8 @@ const copiesOf = <Row extends { readonly tenantId: string }>(
         select c.row::text as row, ${isSuspended(sql`c.tenant_id`)} as is_suspended
         from identity_copies c where c.key = ${key}`,
     )
-    const found = (await Promise.allSettled(asked)).map((one) =>
-      one.status === 'fulfilled' ? one.value : [],
+    const found = (await Promise.allSettled(asked)).map((answer) =>
+      answer.status === 'fulfilled' ? answer.value : [],
     )
     // A key may exist without a copy. Several keys are looked up again one by one: a guessed key fails no other caller.
     if (found.some(({ length }) => length === 0))

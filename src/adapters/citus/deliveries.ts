@@ -101,11 +101,19 @@ export const citusDeliveries = (
   backlog: backlogOf(allQuery, sql`created_at`, WAITING, isSuspended),
 })
 
-/** A delivery without the columns that a list adds to each row. */
-const shownDelivery = ({
-  resume: _,
-  one: __,
-  ...delivery
-}: ShownDelivery & { resume?: string | null; one?: number }): ShownDelivery => delivery
+const shownDelivery = (row: ShownDelivery): ShownDelivery => ({
+  tenantId: row.tenantId,
+  webhookEndpointId: row.webhookEndpointId,
+  eventId: row.eventId,
+  type: row.type,
+  status: row.status,
+  attempts: row.attempts,
+  nextAttemptAt: row.nextAttemptAt,
+  lastStatus: row.lastStatus,
+  lastError: row.lastError,
+  deliveredAt: row.deliveredAt,
+  createdAt: row.createdAt,
+  lastAttempts: row.lastAttempts,
+})
 const typeOf = ({ tenantId }: EndpointKey) => sql`
   (select e.type from events e where e.tenant_id = ${tenantId} and e.event_id = l.event_id) as type`

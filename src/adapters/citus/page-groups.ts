@@ -26,12 +26,12 @@ export const citusPageGroups = (query: Query, outbox: Outbox, together: Together
   list: together.read('pageGroups.list', async (lookups: readonly PageGroupsQuery[]) => {
     const lists = await slicesByTenant(lookups, async (tenantLookups, { tenantId }) => {
       const groups = [...Map.groupBy(tenantLookups, ({ status }) => (status === null ? open : filtered))]
-      const asked = groups.map(([along, some]) => {
+      const asked = groups.map(([along, lookups]) => {
         const rows = sql`
           select ${SHOWN.selected} from page_groups l where l.tenant_id = ${tenantId} and ${along.isBefore}`
         return query(tenantId)<ListedRow>`
           select lookup.number as lookup, ${SHOWN.selected}, ${pagesCount(tenantId)}
-          from ${LOOKUPS.from(some)}
+          from ${LOOKUPS.from(lookups)}
             cross join lateral ${slice(rows, bytes, along.newest, sql`lookup.rows_max`)}
           order by lookup.number, l.page_group_id desc`
       })

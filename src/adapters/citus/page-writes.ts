@@ -135,18 +135,20 @@ const readGroups = async (send: Send, pages: readonly NewPageRow[]) => {
 /** Counts new pages in their groups: the count without them, plus the position among them, is the number of a page. */
 const numberPages = async (send: Send, pages: readonly NewPageRow[]) => {
   const groups = Map.groupBy(sortedBy(pages, 'tenantId', 'pageGroupId', 'pageId'), groupOf)
-  const added = [...groups.values()].flatMap((own) => (own[0] ? { ...own[0], count: own.length } : []))
+  const added = [...groups.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : { ...first, count: 1 + others.length },
+  )
   const counted = [...Map.groupBy(added, ({ tenantId }) => tenantId)].map(
-    ([tenantId, own]) => send<{ pageGroupId: string; before: number }>`
+    ([tenantId, groupsOfTenant]) => send<{ pageGroupId: string; before: number }>`
       update page_counts c set pages_count = c.pages_count + added.count, changes = c.changes + added.count
-      from ${ADDED.from(own)}
+      from ${ADDED.from(groupsOfTenant)}
       where c.tenant_id = ${tenantId} and c.page_group_id = added.page_group_id
       returning c.page_group_id, (c.pages_count - added.count)::int as before`,
   )
   const rows = (await Promise.all(counted)).flat()
   const before = new Map(rows.map((row) => [row.pageGroupId, row.before]))
-  return [...groups.values()].flatMap((own) =>
-    own.map((page, i) => {
+  return [...groups.values()].flatMap((pagesOfGroup) =>
+    pagesOfGroup.map((page, i) => {
       const number = (before.get(page.pageGroupId) ?? 0) + i + 1
       return { page: { ...page, computedName: nameWithNumber(page, number) }, number }
     }),

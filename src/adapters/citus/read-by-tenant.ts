@@ -12,12 +12,12 @@ export const readByTenant =
   ) =>
   async (lookups: readonly Lookup[]): Promise<readonly Outcome<Found>[]> => {
     const answers = new Map<Lookup, Outcome<Found>>()
-    const readTenant = async ([tenantId, own]: readonly [string, readonly Lookup[]]) => {
-      const found = await readAll(tenantId, own).catch((error) => {
+    const readTenant = async ([tenantId, lookups]: readonly [string, readonly Lookup[]]) => {
+      const found = await readAll(tenantId, lookups).catch((error) => {
         const outcome = asOutcome(error)
-        return own.map(() => outcome)
+        return lookups.map(() => outcome)
       })
-      for (const [i, lookup] of own.entries()) answers.set(lookup, found[i] as Outcome<Found>)
+      for (const [i, lookup] of lookups.entries()) answers.set(lookup, found[i] as Outcome<Found>)
     }
     await Promise.all([...Map.groupBy(lookups, ({ tenantId }) => tenantId)].map(readTenant))
     return lookups.map((lookup) => answers.get(lookup) as Outcome<Found>)

@@ -19,7 +19,7 @@ export type Fragment = { readonly texts: readonly string[]; readonly parts: read
 export const sql = (texts: readonly string[], ...parts: readonly Part[]): Fragment => ({ texts, parts })
 export const nothing = sql``
 export const joined = (fragments: readonly Fragment[], between: Fragment): Fragment =>
-  fragments.reduce((all, one) => sql`${all}${between}${one}`)
+  fragments.reduce((before, fragment) => sql`${before}${between}${fragment}`)
 
 /** Sends one statement for a tenant, or for none; prepared if it is short and the driver may. */
 export type Query = (

@@ -1,9 +1,13 @@
 import type { ApiKeys, StoredApiKey } from '../../core/ports/api-keys.ts'
-import { type IsActive, indexBy, type Own, tableOf } from './table.ts'
+import { type IsActive, indexBy, type RegisterTable, tableOf } from './table.ts'
 
 /** Calls `changed` after a key was revoked or rotated. */
-export const memoryApiKeys = (changed: () => void, own: Own, isActive: IsActive): ApiKeys => {
-  const keys = own(
+export const memoryApiKeys = (
+  changed: () => void,
+  registerTable: RegisterTable,
+  isActive: IsActive,
+): ApiKeys => {
+  const keys = registerTable(
     'api_keys',
     tableOf({
       byId: indexBy<StoredApiKey>(['apiKeyId']),

@@ -11,10 +11,10 @@ type Count = LogCount & { readonly tenantId: string }
 type UsedAt = Used & { readonly at: string }
 
 export const memoryCounts = (
-  { logs, counted: tenants, outbox: { own } }: People,
+  { logs, counted: tenants, outbox: { registerTable } }: People,
   prospectCounts: Pick<ProspectCountTables, 'add' | 'removeFrom'>,
 ): Counts => {
-  const counts = own(
+  const counts = registerTable(
     'prospect_log_counts',
     tableOf({ byTime: indexBy<Count>(['tenantId', 'unit'], ['at', 'source', 'type']) }),
   )

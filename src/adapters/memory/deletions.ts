@@ -8,7 +8,7 @@ export const memoryDeletions = (
   isActive: IsActive,
   began: () => void,
 ): Deletions => {
-  const deletions = outbox.own(
+  const deletions = outbox.registerTable(
     'page_group_deletions',
     tableOf({ byId: indexBy<PageGroupDeletion>(['tenantId'], ['pageGroupId']) }),
   )

@@ -22,7 +22,7 @@ export const memoryErasures = (
   { prospects, identifiers, formerIdentifiers, logs, merges, outbox }: People,
   notify: () => void,
 ): Erasures => {
-  const erasures = outbox.own(
+  const erasures = outbox.registerTable(
     'erasures',
     tableOf({
       byId: indexBy<Row>(['tenantId'], ['erasureId']),

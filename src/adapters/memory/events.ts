@@ -4,7 +4,7 @@ import type { Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { ClaimedEndpoint, EndpointKey, ShownDelivery } from '../../core/ports/webhooks.ts'
 import { eventsAtOnce, subscribedAmong } from '../stores/subscribed-endpoints.ts'
-import { indexBy, type Own, tableOf } from './table.ts'
+import { indexBy, type RegisterTable, tableOf } from './table.ts'
 
 export type KeptEndpoint = ClaimedEndpoint & { readonly claimableAt: string }
 /** `place` is the sequence as a text that sorts as the number does. */
@@ -16,22 +16,22 @@ type LogOf = (lookup: { readonly tenantId: string } & NewEvent['ids']) => NewLog
 export const memoryOutbox = (
   everyEvent: boolean,
   emit: (...signals: Signal[]) => void,
-  own: Own,
+  registerTable: RegisterTable,
   logOf: LogOf,
 ) => {
-  const waiting = own('events', tableOf({ byId: indexBy<NewEvent>(['tenantId'], ['eventId']) }))
-  const numbered = own(
+  const waiting = registerTable('events', tableOf({ byId: indexBy<NewEvent>(['tenantId'], ['eventId']) }))
+  const numbered = registerTable(
     'events',
     tableOf({
       byId: indexBy<KeptEvent>(['tenantId'], ['eventId']),
       inOrder: indexBy<KeptEvent>(['tenantId'], ['place']),
     }),
   )
-  const endpoints = own(
+  const endpoints = registerTable(
     'webhook_endpoints',
     tableOf({ byId: indexBy<KeptEndpoint>(['tenantId'], ['webhookEndpointId']) }),
   )
-  const deliveries = own(
+  const deliveries = registerTable(
     'webhook_deliveries',
     tableOf({
       byId: indexBy<ShownDelivery>(['tenantId', 'webhookEndpointId'], ['eventId']),
@@ -74,7 +74,7 @@ export const memoryOutbox = (
     subscribedEndpoints,
     written,
     emit,
-    own,
+    registerTable,
   }
 }
 

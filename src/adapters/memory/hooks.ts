@@ -1,10 +1,10 @@
 import type { Hooks, StoredHook } from '../../core/ports/hooks.ts'
 import { takeSlice } from '../stores/take-slice.ts'
-import { type IsActive, indexBy, type Own, tableOf } from './table.ts'
+import { type IsActive, indexBy, type RegisterTable, tableOf } from './table.ts'
 
 /** Calls `changed` after a hook was changed or removed. */
-export const memoryHooks = (changed: () => void, own: Own, isActive: IsActive): Hooks => {
-  const hooks = own(
+export const memoryHooks = (changed: () => void, registerTable: RegisterTable, isActive: IsActive): Hooks => {
+  const hooks = registerTable(
     'hooks',
     tableOf({
       byId: indexBy<StoredHook>(['hookId']),

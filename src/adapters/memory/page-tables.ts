@@ -15,14 +15,14 @@ export const UNSCHEDULED = { publishAt: null, unpublishAt: null, scheduleNote: n
 /** Page groups, their pages, and the versions of these. */
 export const memoryPageTables = (outbox: Outbox) => ({
   outbox,
-  groups: outbox.own(
+  groups: outbox.registerTable(
     'page_groups',
     tableOf({
       byId: indexBy<KeptGroup>(['tenantId'], ['pageGroupId']),
       byKey: indexBy<KeptGroup>(['tenantId', 'idempotencyKey']),
     }),
   ),
-  pages: outbox.own(
+  pages: outbox.registerTable(
     'pages',
     tableOf({
       byId: indexBy<KeptPage>(['tenantId', 'pageGroupId'], ['pageId']),
@@ -33,7 +33,7 @@ export const memoryPageTables = (outbox: Outbox) => ({
       scheduled: indexBy<KeptPage>(['tenantId'], ['unpublishAt', 'pageId']),
     }),
   ),
-  versions: outbox.own(
+  versions: outbox.registerTable(
     'page_versions',
     tableOf({
       byId: indexBy<KeptVersion>(['tenantId', 'pageGroupId', 'pageId'], ['versionId']),

@@ -59,7 +59,7 @@ export const placeOfScope = ({ keyScope }: Pick<NewLog, 'keyScope'>): string => 
 /** Prospects, what identifies them, and their logs. */
 export const memoryPeople = (outbox: Outbox) => ({
   outbox,
-  prospects: outbox.own(
+  prospects: outbox.registerTable(
     'prospects',
     tableOf({
       byId: indexBy<FoundProspect>(['tenantId'], ['prospectId']),
@@ -69,7 +69,7 @@ export const memoryPeople = (outbox: Outbox) => ({
       byLastNameStart: indexBy(['tenantId'], startOf('lastNameKey')),
     }),
   ),
-  identifiers: outbox.own(
+  identifiers: outbox.registerTable(
     'identifiers',
     tableOf({
       byHash: indexBy<KeptIdentifier>(['tenantId', 'kind', 'hash']),
@@ -78,7 +78,7 @@ export const memoryPeople = (outbox: Outbox) => ({
       byBlockedUntil: indexBy<KeptIdentifier>(['tenantId'], ['blockedUntil', 'kind', 'hash']),
     }),
   ),
-  formerIdentifiers: outbox.own(
+  formerIdentifiers: outbox.registerTable(
     'former_identifiers',
     tableOf({
       byProspect: indexBy<FormerIdentifier>(['tenantId', 'prospectId'], ['kind', 'hash']),
@@ -86,14 +86,14 @@ export const memoryPeople = (outbox: Outbox) => ({
       byHash: indexBy<FormerIdentifier>(['tenantId', 'kind', 'hash'], ['releasedAt', 'prospectId']),
     }),
   ),
-  merges: outbox.own(
+  merges: outbox.registerTable(
     'merges',
     tableOf({
       byId: indexBy<KeptMerge>(['tenantId'], ['mergeId']),
       byStatus: indexBy<KeptMerge>(['status'], ['mergeId']),
     }),
   ),
-  logs: outbox.own(
+  logs: outbox.registerTable(
     'prospect_logs',
     tableOf({
       byId: indexBy<NewLog>(['tenantId'], ['prospectLogId']),
@@ -101,5 +101,5 @@ export const memoryPeople = (outbox: Outbox) => ({
       timelines: indexBy<NewLog>(['tenantId', 'prospectId'], ['occurredAt', 'prospectLogId']),
     }),
   ),
-  counted: outbox.own('counted_tenants', tableOf({ byId: indexBy<KeptCount>([], ['tenantId']) })),
+  counted: outbox.registerTable('counted_tenants', tableOf({ byId: indexBy<KeptCount>([], ['tenantId']) })),
 })

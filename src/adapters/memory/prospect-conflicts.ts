@@ -8,7 +8,7 @@ import { isLiving, type People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
 export const memoryProspectConflicts = ({ prospects, outbox }: People): ProspectConflicts => {
-  const conflicts = outbox.own(
+  const conflicts = outbox.registerTable(
     'prospect_conflicts',
     tableOf({
       byProspect: indexBy<StoredConflict>(['tenantId', 'prospectId'], ['otherId']),

@@ -15,14 +15,17 @@ import { indexBy, tableOf } from './table.ts'
 type OfTenant = { readonly tenantId: string }
 export type ProspectCountTables = ReturnType<typeof memoryProspectCounts>
 
-export const memoryProspectCounts = ({ logs, prospects, outbox: { own } }: People, { pages }: PageTables) => {
-  const counts = own(
+export const memoryProspectCounts = (
+  { logs, prospects, outbox: { registerTable } }: People,
+  { pages }: PageTables,
+) => {
+  const counts = registerTable(
     'prospect_counts',
     tableOf({
       byDay: indexBy<ProspectCount & OfTenant>(['tenantId', 'kind', 'day'], ['name', 'daysSince']),
     }),
   )
-  const days = own(
+  const days = registerTable(
     'prospect_days',
     tableOf({
       byPlace: indexBy<ProspectDay & OfTenant>(['tenantId', 'prospectId', 'kind', 'name'], (row) =>

@@ -3,8 +3,8 @@ import type { People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
 /** Notes how far people are indexed. In memory they always are. */
-export const memorySearchIndex = ({ prospects, outbox: { own } }: People): SearchIndex => {
-  const tenants = own(
+export const memorySearchIndex = ({ prospects, outbox: { registerTable } }: People): SearchIndex => {
+  const tenants = registerTable(
     'searched_tenants',
     tableOf({ byId: indexBy<IndexedTenant & { readonly tenantId: string }>([], ['tenantId']) }),
   )

@@ -43,8 +43,10 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
   const notifyEraser = () => listeners.emit('prospects')
   const notifyKeys = () => listeners.emit('keys')
   const notifyPublisher = () => listeners.emit('versions')
-  const { port: tenants, own, isActive, isKept } = memoryTenants(notifyKeys)
-  const outbox = memoryOutbox(everyEvent, listeners.emit, own, (lookup) => people.logs.byId.at(lookup))
+  const { port: tenants, registerTable, isActive, isKept } = memoryTenants(notifyKeys)
+  const outbox = memoryOutbox(everyEvent, listeners.emit, registerTable, (lookup) =>
+    people.logs.byId.at(lookup),
+  )
   const people = memoryPeople(outbox)
   const pageTables = memoryPageTables(outbox)
   const prospectCounts = memoryProspectCounts(people, pageTables)
@@ -67,8 +69,8 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     deletions: memoryDeletions(pageTables, isActive, () => listeners.emit('deletions')),
     events: memoryEvents(outbox),
     webhooks: memoryWebhooks(outbox, isActive),
-    hooks: memoryHooks(notifyKeys, own, isActive),
-    apiKeys: memoryApiKeys(notifyKeys, own, isActive),
+    hooks: memoryHooks(notifyKeys, registerTable, isActive),
+    apiKeys: memoryApiKeys(notifyKeys, registerTable, isActive),
     tenants,
     // A write is done when it returns.
     moments: { now: async () => '', arePast: async (moments) => moments.map(() => true) },

@@ -72,7 +72,7 @@ export const indexBy = <Row>(
 
 export type IsActive = (row: { readonly tenantId: string }) => boolean
 /** Registers a table as one that holds rows of tenants. */
-export type Own = <Owned extends TenantTable>(name: string, table: Owned) => Owned
+export type RegisterTable = <Owned extends TenantTable>(name: string, table: Owned) => Owned
 export type TenantTable = {
   readonly all: () => { tenantId: string }[]
   readonly remove: (row: never) => void

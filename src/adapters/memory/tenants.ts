@@ -1,14 +1,14 @@
 import type { NewTenant, Tenant, Tenants } from '../../core/ports/tenants.ts'
-import { type IsActive, indexBy, type Own, type TenantTable, tableOf } from './table.ts'
+import { type IsActive, indexBy, type RegisterTable, type TenantTable, tableOf } from './table.ts'
 
 /**
- * Tenants, and the tables that hold their rows: every other port registers its own with `own`. Calls `changed` after a
- * tenant was suspended, resumed or deleted.
+ * Tenants, and the tables that hold their rows: the other ports register theirs with `registerTable`. Calls `changed` after
+ * a tenant was suspended, resumed or deleted.
  */
 export const memoryTenants = (changed: () => void) => {
   const tenants = tableOf({ byId: indexBy<NewTenant & Tenant>([], ['tenantId']) })
   const owned: [string, TenantTable][] = []
-  const own: Own = (name, table) => {
+  const registerTable: RegisterTable = (name, table) => {
     owned.push([name, table])
     return table
   }
@@ -68,7 +68,7 @@ export const memoryTenants = (changed: () => void) => {
       changed()
     },
   }
-  return { port, own, isActive, isKept }
+  return { port, registerTable, isActive, isKept }
 }
 
 const storedTenant = ({ brandId, ...tenant }: NewTenant & Tenant): Tenant => tenant
