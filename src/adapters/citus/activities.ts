@@ -5,12 +5,10 @@ import type {
   ActivityChange,
   ActivityLookup,
   KnownActivity,
-  StoredProspect,
-  StoredReceipt,
 } from '../../core/ports/activities.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
-import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
+import { claimsOf, knownOf, type RecallRow } from '../postgres/activities.ts'
 import { numbered, rowsOfEach } from '../postgres/numbered.ts'
 import { repeatedOrHalved } from '../postgres/overtaken.ts'
 import { columns, piece, type Query, textArray } from '../postgres/sql.ts'
@@ -21,13 +19,6 @@ import type { Outbox } from './outbox.ts'
 import { readByTenant, tenantsOf } from './read-by-tenant.ts'
 import type { Send, Transact } from './transaction.ts'
 
-/** One row of `recall`. Its part of the answer is `part`. */
-type RecallRow = { readonly number: number } & (
-  | ({ readonly part: 'prospect' } & StoredProspect)
-  | ({ readonly part: 'identifier' } & StoredIdentifier)
-  | ({ readonly part: 'receipt' } & StoredReceipt)
-  | { readonly part: 'counted'; readonly countedId: string }
-)
 /** A change to record with its events. */
 type Recording = { readonly change: ActivityChange; readonly events: readonly NewEvent[] }
 
@@ -86,17 +77,6 @@ const isNew = ({ change }: Recording): boolean => change.unchangedSince === null
 /** Whether a change writes a prospect that exists. */
 const fills = ({ change: { prospect, unchangedSince } }: Recording): boolean =>
   unchangedSince !== null && prospect.updatedAt !== unchangedSince
-
-/** The identifiers and the key that a change adds, and the prospect that it fills. */
-const claimsOf = (recording: Recording): string[] => {
-  const { prospect, identifiers, log } = recording.change
-  const { tenantId, prospectId } = prospect
-  const claims = identifiers.map(({ kind, hash }) => `${tenantId} ${kind} ${hash}`)
-  if (fills(recording)) claims.push(`${tenantId} ${prospectId}`)
-  if (log?.idempotencyKey != null)
-    claims.push(`${tenantId} ${log.source}\0${log.idempotencyKey}\0${log.keyScope}`)
-  return claims
-}
 
 /** With its limit each look-up uses its whole key, whatever the planner assumes of the tables. */
 const recallAll = async (
@@ -162,16 +142,6 @@ const recallAll = async (
     from ${ALL.from(all)}
       cross join lateral (select * from counted_tenants t where t.tenant_id = ${tenantId} limit 1) t`
   return rowsOfEach(lookups, rows).map(knownOf)
-}
-
-const knownOf = (rows: readonly RecallRow[]): KnownActivity => {
-  const counted = rows.find((row) => row.part === 'counted')
-  return {
-    prospects: rows.filter((row) => row.part === 'prospect'),
-    identifiers: rows.filter((row) => row.part === 'identifier'),
-    receipt: rows.find((row) => row.part === 'receipt') ?? null,
-    countedId: counted?.countedId ?? null,
-  }
 }
 
 /**

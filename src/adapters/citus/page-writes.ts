@@ -2,6 +2,7 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type { NewPageRow, PageChange, PageKey, Pages } from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { repeatedOrHalved } from '../postgres/overtaken.ts'
+import { claimsOf } from '../postgres/pages.ts'
 import { columns, textArray } from '../postgres/sql.ts'
 import {
   changeNeedsWork,
@@ -46,7 +47,11 @@ export const citusPageWrites = (
       if ([...saved].some(({ page }) => newPageNeedsWork(page))) wakePublisher()
       return recordings.map((recording): Recorded => (saved.has(recording) ? 'recorded' : 'overtaken'))
     }),
-    { tenantOf: ({ page }) => page.tenantId, weightOf: ({ page }) => weightOfPage(page), claimsOf },
+    {
+      tenantOf: ({ page }) => page.tenantId,
+      weightOf: ({ page }) => weightOfPage(page),
+      claimsOf,
+    },
   )
   return {
     record: (page, events = []) => record({ page, events }),
@@ -61,14 +66,6 @@ export const citusPageWrites = (
 
 const groupOf = ({ tenantId, pageGroupId }: Pick<PageKey, 'tenantId' | 'pageGroupId'>): string =>
   `${tenantId} ${pageGroupId}`
-
-/** The idempotency key and the slug that a new page takes in its group. */
-const claimsOf = ({ page }: Recording): string[] => {
-  const claims: string[] = []
-  if (page.idempotencyKey !== null) claims.push(`${groupOf(page)} key ${page.idempotencyKey}`)
-  if (page.slug !== null) claims.push(`${groupOf(page)} slug ${page.slug}`)
-  return claims
-}
 
 /**
  * Saves each page whole, with the next number of its group, or not at all if the group is no longer active or has another

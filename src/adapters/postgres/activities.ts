@@ -22,7 +22,7 @@ import { repeatedOrHalved } from './overtaken.ts'
 import { arrays, columns, piece, type Query } from './sql.ts'
 
 /** One row of `recall`. Its part of the answer is `part`. */
-type RecallRow = { readonly number: number } & (
+export type RecallRow = { readonly number: number } & (
   | ({ readonly part: 'prospect' } & StoredProspect)
   | ({ readonly part: 'identifier' } & StoredIdentifier)
   | ({ readonly part: 'receipt' } & StoredReceipt)
@@ -217,7 +217,7 @@ const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Prom
   return rowsOfEach(lookups, rows).map(knownOf)
 }
 
-const knownOf = (rows: readonly RecallRow[]): KnownActivity => {
+export const knownOf = (rows: readonly RecallRow[]): KnownActivity => {
   const counted = rows.find((row) => row.part === 'counted')
   return {
     prospects: rows.filter((row) => row.part === 'prospect'),

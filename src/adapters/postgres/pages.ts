@@ -132,7 +132,7 @@ export const postgresPages = (
 }
 
 /** The idempotency key and the slug that a new page takes in its group. */
-const claimsOf = ({ page }: Recording): string[] => {
+export const claimsOf = ({ page }: Pick<Recording, 'page'>): string[] => {
   const { tenantId, pageGroupId, idempotencyKey, slug } = page
   const claims: string[] = []
   if (idempotencyKey !== null) claims.push(`${tenantId} ${pageGroupId} key ${idempotencyKey}`)
