@@ -10,7 +10,7 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { claimsOf, knownOf, type RecallRow } from '../postgres/activities.ts'
 import { numbered, rowsOfEach } from '../postgres/numbered.ts'
-import { repeatedOrHalved } from '../postgres/overtaken.ts'
+import { retriedThenHalved } from '../postgres/overtaken.ts'
 import { columns, piece, type Query, textArray } from '../postgres/sql.ts'
 import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
@@ -50,7 +50,7 @@ export const citusActivities = (
 ): Activities => {
   const record = together.write(
     'activities.record',
-    repeatedOrHalved(async (recordings: readonly Recording[]) => {
+    retriedThenHalved(async (recordings: readonly Recording[]) => {
       const [first] = recordings
       const saving = transact(first?.change.lookup.tenantId ?? '', (send) =>
         recordChanges(send, outbox, recordings),

@@ -1,7 +1,7 @@
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { NewPageRow, PageChange, PageKey, Pages } from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
-import { repeatedOrHalved } from '../postgres/overtaken.ts'
+import { retriedThenHalved } from '../postgres/overtaken.ts'
 import { claimsOf } from '../postgres/pages.ts'
 import { columns, textArray } from '../postgres/sql.ts'
 import {
@@ -39,7 +39,7 @@ export const citusPageWrites = (
 ): Pick<Pages, 'record' | 'change' | 'remove'> => {
   const record = together.write(
     'pages.record',
-    repeatedOrHalved(async (recordings: readonly Recording[]) => {
+    retriedThenHalved(async (recordings: readonly Recording[]) => {
       const saving = transact(recordings[0]?.page.tenantId ?? '', (send) =>
         savePages(send, outbox, recordings),
       )

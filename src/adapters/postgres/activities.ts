@@ -18,7 +18,7 @@ import { logRow, timelineKey } from '../stores/timeline-key.ts'
 import { LOOKUPS_MAX, type Together, weightOfChange, weightOfLog } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
-import { repeatedOrHalved } from './overtaken.ts'
+import { retriedThenHalved } from './overtaken.ts'
 import { arrays, columns, piece, type Query } from './sql.ts'
 
 /** One row of `recall`. Its part of the answer is `part`. */
@@ -77,14 +77,14 @@ const NOT_COUNTED = piece`null::text as counted_id`
 export const postgresActivities = (query: Query, outbox: Outbox, together: Together): Activities => {
   const recordChange = together.write(
     'activities.record',
-    repeatedOrHalved((recordings: readonly Recording[]) => recordChanges(query, outbox, recordings)),
+    retriedThenHalved((recordings: readonly Recording[]) => recordChanges(query, outbox, recordings)),
     {
       tenantOf: ({ change }) => change.lookup.tenantId,
       weightOf: ({ change }) => weightOfChange(change),
       claimsOf,
     },
   )
-  const recordAllPlain = repeatedOrHalved((logs: readonly PlainLog[]) => {
+  const recordAllPlain = retriedThenHalved((logs: readonly PlainLog[]) => {
     const [log] = logs
     return log === undefined || logs.length > 1
       ? recordPlainLogs(query, outbox, logs)

@@ -26,13 +26,13 @@ export const unlessOvertaken = (written: Promise<unknown>): Promise<Recorded> =>
   written.then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
 
 /**
- * A statement for many changes that another writer overtook is repeated once: mostly it now finds what the other one has
- * added. If it is overtaken again, its list is halved. A single change that is overtaken is not repeated.
+ * A statement for many changes that another writer overtook is retried once: mostly it now finds what the other one has
+ * added. If it is overtaken again, its list is halved. A single change that is overtaken is not retried.
  */
-export const repeatedOrHalved = <Change>(
+export const retriedThenHalved = <Change>(
   recordAll: (changes: readonly Change[]) => Promise<readonly Recorded[]>,
 ) => {
-  const repeat = async (changes: readonly Change[]): Promise<readonly Recorded[]> => {
+  const retry = async (changes: readonly Change[]): Promise<readonly Recorded[]> => {
     try {
       return await recordAll(changes)
     } catch (error) {
@@ -45,6 +45,6 @@ export const repeatedOrHalved = <Change>(
   return (changes: readonly Change[]): Promise<readonly Recorded[]> =>
     recordAll(changes).catch((error) => {
       if (!isOvertaken(error)) throw error
-      return changes.length === 1 ? ['overtaken'] : repeat(changes)
+      return changes.length === 1 ? ['overtaken'] : retry(changes)
     })
 }

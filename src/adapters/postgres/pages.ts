@@ -35,7 +35,7 @@ import { LOOKUPS_MAX, type Together, weightOfPage } from '../stores/together.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
-import { repeatedOrHalved } from './overtaken.ts'
+import { retriedThenHalved } from './overtaken.ts'
 import { columns, type Query } from './sql.ts'
 
 /** One row of `recall`: the group, the page with the same idempotency key, or the owner of the slug. */
@@ -100,7 +100,7 @@ export const postgresPages = (
 
   const recordPage = together.write(
     'pages.record',
-    repeatedOrHalved((recordings: readonly Recording[]) =>
+    retriedThenHalved((recordings: readonly Recording[]) =>
       savePages(query, outbox, wakePublisher, recordings),
     ),
     { tenantOf: ({ page }) => page.tenantId, weightOf: ({ page }) => weightOfPage(page), claimsOf },

@@ -4,7 +4,7 @@ import { COLUMNS, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { type Together, weightOfChange, weightOfLog } from '../stores/together.ts'
 import { claimsOf, type PlainLog, plainLogIn } from './activities.ts'
-import { repeatedOrHalved } from './overtaken.ts'
+import { retriedThenHalved } from './overtaken.ts'
 import { newPersonIn, recordQuietPeople } from './quiet-people.ts'
 import { columns, type Query } from './sql.ts'
 import { type NoteEvents, orTenantsWithEvents, type StoredRow, storedIn } from './tenants-with-events.ts'
@@ -37,12 +37,12 @@ export const storingQuietLogs = (activities: Activities, query: Query, together:
   }
   const recordQuietLog = together.write(
     'activities.record',
-    repeatedOrHalved((logs: readonly PlainLog[]) => recordQuietLogs(query, noteEvents, logs)),
+    retriedThenHalved((logs: readonly PlainLog[]) => recordQuietLogs(query, noteEvents, logs)),
     { tenantOf: ({ log }) => log.tenantId, weightOf: ({ log }) => weightOfLog(log) },
   )
   const recordQuietPerson = together.write(
     'activities.record',
-    repeatedOrHalved((changes: readonly LogChange[]) => recordQuietPeople(query, noteEvents, changes)),
+    retriedThenHalved((changes: readonly LogChange[]) => recordQuietPeople(query, noteEvents, changes)),
     {
       tenantOf: ({ log }) => log.tenantId,
       weightOf: weightOfChange,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { unavailableUnlessRejected } from '../../../src/adapters/postgres/error-codes.ts'
-import { repeatedOrHalved } from '../../../src/adapters/postgres/overtaken.ts'
+import { retriedThenHalved } from '../../../src/adapters/postgres/overtaken.ts'
 import { halving, type Run } from '../../../src/adapters/stores/halving.ts'
 import type { Member } from '../../../src/adapters/stores/pending-calls.ts'
 import type { Recorded } from '../../../src/core/ports/world.ts'
@@ -101,7 +101,7 @@ t.test(
   async (t) => {
     for (const length of LENGTHS) {
       let statements = 0
-      const recordAll = repeatedOrHalved(async (_: readonly number[]): Promise<readonly Recorded[]> => {
+      const recordAll = retriedThenHalved(async (_: readonly number[]): Promise<readonly Recorded[]> => {
         statements++
         return unavailableUnlessRejected(killed(DEADLOCK_DETECTED))
       })
