@@ -7,34 +7,25 @@ import { claimsOf, type PlainLog, plainLogIn } from './activities.ts'
 import { retriedThenHalved } from './overtaken.ts'
 import { newPersonIn, recordQuietPeople } from './quiet-people.ts'
 import { columns, type Query } from './sql.ts'
-import { type NoteEvents, orTenantsWithEvents, type StoredRow, storedIn } from './tenants-with-events.ts'
+import {
+  type NoteEvents,
+  orTenantsWithEvents,
+  rememberTenantsWithEvents,
+  type StoredRow,
+  storedIn,
+} from './tenants-with-events.ts'
 
 const STORED = columns('log', COLUMNS.prospect_logs)
 const QUIET_LOG = columns('log', { ...COLUMNS.prospect_logs, unchanged_since: 'timestamptz' })
 
-/** After this many logs the statements are tried again for a tenant that had events. */
-const LOGS_WITH_EVENTS = 1_000
-const TENANTS_MAX = 10_000
-
 /**
- * Activities that store a plain log, or a new person with a log, by a statement without events: the first takes PostgreSQL two
- * thirds, the second half of the time of the one with events. They store nothing of a tenant that uses events, nor what is
- * overtaken: that goes to the other statement. Which tenants had events is remembered, to save the first of the two statements.
+ * Activities that store a plain log, or a new person with a log, by a statement without events: the first takes PostgreSQL
+ * two thirds, the second half of the time of the one with events. They store nothing of a tenant that uses events, nor what
+ * is overtaken: that goes to the other statement. Which tenants had events is remembered, to save the first of the two
+ * statements.
  */
 export const storingQuietLogs = (activities: Activities, query: Query, together: Together): Activities => {
-  /** The logs to go until the statements are tried again. */
-  const withEvents = new Map<string, number>()
-  const hasEvents = (tenantId: string): boolean => {
-    const logs = withEvents.get(tenantId)
-    if (logs === undefined) return false
-    if (logs === 1) withEvents.delete(tenantId)
-    else withEvents.set(tenantId, logs - 1)
-    return true
-  }
-  const noteEvents = (tenantId: string): void => {
-    if (withEvents.size >= TENANTS_MAX) withEvents.clear()
-    withEvents.set(tenantId, LOGS_WITH_EVENTS)
-  }
+  const { hasEvents, noteEvents, countDown } = rememberTenantsWithEvents()
   const recordQuietLog = together.write(
     'activities.record',
     retriedThenHalved((logs: readonly PlainLog[]) => recordQuietLogs(query, noteEvents, logs)),
@@ -61,6 +52,7 @@ export const storingQuietLogs = (activities: Activities, query: Query, together:
     ...activities,
     record: (change, events = []) => {
       const { tenantId } = change.lookup
+      countDown(tenantId)
       const recorded = hasEvents(tenantId) ? null : recordQuietly({ change, events })
       if (recorded === null) return activities.record(change, events)
       return recorded.then((outcome) =>
