@@ -24,7 +24,11 @@ const QUIET_LOG = columns('log', { ...COLUMNS.prospect_logs, unchanged_since: 't
  * is overtaken: that goes to the other statement. Which tenants had events is remembered, to save the first of the two
  * statements.
  */
-export const storingQuietLogs = (activities: Activities, query: Query, together: Together): Activities => {
+export const skippingUnusedEvents = (
+  activities: Activities,
+  query: Query,
+  together: Together,
+): Activities => {
   const { hasEvents, noteEvents, countDown } = rememberTenantsWithEvents()
   const recordQuietLog = together.write(
     'activities.record',

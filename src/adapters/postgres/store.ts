@@ -25,7 +25,7 @@ import { postgresProspectConflicts } from './prospect-conflicts.ts'
 import { postgresProspectCounts } from './prospect-counts.ts'
 import { postgresProspectLogs } from './prospect-logs.ts'
 import { postgresProspects } from './prospects.ts'
-import { storingQuietLogs } from './quiet-logs.ts'
+import { skippingUnusedEvents } from './quiet-logs.ts'
 import { postgresSchedules } from './schedules.ts'
 import { postgresSearchIndex } from './search-index.ts'
 import { postgresSignals } from './signals.ts'
@@ -92,7 +92,7 @@ export const portsOver = (
   const keysChanged = () => notify('keys')
   const activities = postgresActivities(query, outbox, together)
   return {
-    activities: everyEvent ? activities : storingQuietLogs(activities, query, together),
+    activities: everyEvent ? activities : skippingUnusedEvents(activities, query, together),
     prospects: postgresProspects(query, outbox, together),
     merges: postgresMerges(query, outbox, prospectsChanged),
     placeholders: postgresPlaceholders(query),
