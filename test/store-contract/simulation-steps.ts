@@ -93,12 +93,14 @@ const TOWARDS_SCHEDULES = [
 ]
 /**
  * Rare outcomes and verbs, and the steps that lead to them: a page that has a schedule must be deleted before the schedule
- * is due, two people must be merged before the merge is claimed, and someone who is being erased must be erased once more.
+ * is due, two people must be merged before the merge is claimed, someone who is being erased must be erased once more, and
+ * the events after a cursor must be deleted before it is used again.
  */
 const STEPS_TOWARDS: Readonly<Record<string, readonly string[]>> = {
   'schedules.due': TOWARDS_SCHEDULES,
   'schedules.end': TOWARDS_SCHEDULES,
   'claim merges and die: answered': ['create prospects', 'merge prospects'],
+  'list events: cursor_expired': ['number events', 'wait', 'expire'],
   'erasures.extend': ['request erasures'],
   'erasures.unblock': ['request erasures', 'unblock erasures'],
 }
