@@ -4,7 +4,6 @@ import { type Batch, runInWaves } from '../engine/run-in-waves.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import { fillsOf, overwritesAny } from '../prospects/fills.ts'
-import { identifierTexts } from '../prospects/identifiers.ts'
 import {
   type IdentifiedActivity,
   type LoggedActivity,
@@ -57,13 +56,11 @@ export const logProspectActivities = (deps: Deps) => {
 }
 
 const effectOf = ({ activity, person }: IdentifiedActivity): Effect => {
-  const { source, idempotencyKey, keyScope = '', prospectId } = activity
-  const { email, externalId } = person.matchable
-  const identifiers = identifierTexts({
-    email: email?.value ?? null,
-    externalId: externalId?.value ?? null,
-  })
-  if (prospectId !== undefined) identifiers.push(`id ${prospectId}`)
+  const { source, idempotencyKey, keyScope = '' } = activity
+  const { prospectId, identifiers: sent } = person.lookup
+  // Hashes are shorter, and are looked up later anyway. An email and an equal external id may take two waves for that.
+  const identifiers = sent.map(({ hash }) => hash)
+  if (prospectId !== undefined) identifiers.push(prospectId)
   return {
     identifiers,
     fills: fillsOf(activity),

@@ -6,16 +6,16 @@ export type Effect = {
   readonly fills: string
   /** Whether it overwrites something: it may then change what an earlier input with the same fills wrote. */
   readonly overwrites?: boolean
-  /** Of several inputs under one key, the others repeat the first. */
+  /** Of several inputs under one key, the others repeat the first. No identifier equals it. */
   readonly idempotencyKey?: string | undefined
 }
 
 /** Inputs about the same prospect, or under the same idempotency key. */
 type Group = {
-  /** The wave of the newest input in this list; -1 before the first. */
+  /** The wave of the newest input; -1 before the first. */
   lastWave: number
-  /** The wave of the first input with each effect; -1 if that input was in an earlier list. */
-  firstWaveOf: Map<string, number>
+  /** The wave of the first input with each effect. */
+  readonly firstWaveOf: Map<string, number>
   /** Set once an input shows that this group and another one are about the same prospect. */
   mergedInto?: Group
 }
@@ -24,10 +24,29 @@ type Group = {
 const SAME_KEY = ''
 
 /**
- * Assigns each input of a list to a wave. The inputs of a wave run at the same time. An input about the same prospect as
- * an earlier one is in a later wave, but inputs that repeat an earlier one share a wave, because they change nothing.
+ * The wave of each input of a list; null for an input that is not run. The inputs of a wave run at the same time. An input
+ * about the same prospect as an earlier one is in a later wave, but inputs that repeat an earlier one share a wave, because
+ * they change nothing.
  */
-export const prospectsInWaves = () => {
+export const wavesOf = (effects: readonly (Effect | null)[]): readonly (number | null)[] =>
+  areApart(effects) ? effects.map((effect) => (effect === null ? null : 0)) : wavesOfGroups(effects)
+
+/** Whether each input is about another prospect and under another key, as in most lists. */
+const areApart = (effects: readonly (Effect | null)[]): boolean => {
+  const texts = new Set<string>()
+  let count = 0
+  for (const effect of effects) {
+    if (effect === null) continue
+    for (const identifier of effect.identifiers) texts.add(identifier)
+    count += effect.identifiers.length
+    if (effect.idempotencyKey === undefined) continue
+    texts.add(effect.idempotencyKey)
+    count++
+  }
+  return texts.size === count
+}
+
+const wavesOfGroups = (effects: readonly (Effect | null)[]): readonly (number | null)[] => {
   const groupByIdentifier = new Map<string, Group>()
   const groupByKey = new Map<string, Group>()
 
@@ -66,14 +85,7 @@ export const prospectsInWaves = () => {
     return wave
   }
 
-  return {
-    /** The wave of each input of the next list; null for an input that is not run. Call it once the last list has ended. */
-    wavesOf: (effects: readonly (Effect | null)[]): readonly (number | null)[] => {
-      for (const group of groupByIdentifier.values()) beginList(group)
-      for (const group of groupByKey.values()) beginList(group)
-      return effects.map((effect) => (effect === null ? null : waveOf(effect)))
-    },
-  }
+  return effects.map((effect) => (effect === null ? null : waveOf(effect)))
 }
 
 const newGroup = (): Group => ({ lastWave: -1, firstWaveOf: new Map() })
@@ -93,10 +105,4 @@ const nextWave = ({ lastWave, firstWaveOf }: Group, effect: string | null): numb
 const enter = (group: Group, effect: string | null, wave: number): void => {
   group.lastWave = wave
   if (effect !== null && !group.firstWaveOf.has(effect)) group.firstWaveOf.set(effect, wave)
-}
-
-/** All inputs of earlier lists have ended: the inputs of the next list need not wait for them. */
-const beginList = (group: Group): void => {
-  group.lastWave = -1
-  for (const effect of group.firstWaveOf.keys()) group.firstWaveOf.set(effect, -1)
 }

@@ -1,7 +1,7 @@
 import { countThatFit } from './count-that-fit.ts'
 import { DomainFailure, isAway } from './failures.ts'
 import { asOutcome, type Outcome } from './outcome.ts'
-import { type Effect, prospectsInWaves } from './prospects-in-waves.ts'
+import { type Effect, wavesOf } from './prospects-in-waves.ts'
 
 /** A longer list costs little less for each input, and keeps other callers waiting. */
 export const LIST_LENGTH_MAX = 500
@@ -34,7 +34,6 @@ export const runInWaves = async <Input, Item, Answer>(
   { weightOf = () => 0, prepare, effectOf, runEach, beforeList }: Steps<Input, Item, Answer>,
 ): Promise<readonly (Answer | Error)[]> => {
   const answers: (Answer | Error)[] = []
-  const waves = prospectsInWaves()
   const failRest = (error: Error) => [...answers, ...inputs.slice(answers.length).map(() => error)]
   while (answers.length < inputs.length) {
     const next = inputs.slice(answers.length, answers.length + LIST_LENGTH_MAX)
@@ -49,7 +48,7 @@ export const runInWaves = async <Input, Item, Answer>(
     const isReady = !prepared.some((item) => item instanceof Promise)
     const items = isReady ? (prepared as readonly Outcome<Item>[]) : await Promise.all(prepared)
     const effects = items.map((item) => (item instanceof DomainFailure ? null : effectOf(item)))
-    answers.push(...(await runList(items, waves.wavesOf(effects), runEach)))
+    answers.push(...(await runList(items, wavesOf(effects), runEach)))
     const away = answers.find(isAway)
     if (away !== undefined) return failRest(away)
   }
