@@ -8,6 +8,7 @@ import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { LogChange, Recording, StoredProspect, StoredReceipt } from '../ports/activities.ts'
+import type { NewEvent } from '../ports/events.ts'
 import type { Needs, Store } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
 import { ignoredAttributes, sentAttributes } from '../prospects/attributes.ts'
@@ -257,10 +258,14 @@ export const wouldRepeatAnother =
     }
   }
 
+const NO_EVENTS: readonly NewEvent[] = []
 /** The event of a prospect whose blanks are filled. The store adds those of the log. */
-const eventsOf = ({ log, prospect, unchangedSince }: LogChange, newId: Deps['newId']) => {
+const eventsOf = (
+  { log, prospect, unchangedSince }: LogChange,
+  newId: Deps['newId'],
+): readonly NewEvent[] => {
   const isFilled = unchangedSince !== null && prospect.updatedAt !== unchangedSince
-  if (!isFilled) return []
+  if (!isFilled) return NO_EVENTS
   return [
     newEvent(newId, {
       type: 'prospect.updated',

@@ -59,12 +59,43 @@ export const decideAndSaveEach = async <Input, Known, Change, Answer>(
 ): Promise<readonly (Answer | Error)[]> => {
   let known: readonly Known[]
   try {
-    const recalled = inputs.map(recall)
-    const isAtHand = !recalled.some((one) => one instanceof Promise)
-    known = isAtHand ? (recalled as readonly Known[]) : await Promise.all(recalled)
+    const recalled = recallEach(inputs, recall)
+    known = recalled instanceof Promise ? await recalled : recalled
   } catch (error) {
     return isUnavailable(error) ? inputs.map(() => error) : eachAlone(inputs, alone)
   }
+  const { answers, changes, places } = decideEach(inputs, known, decide)
+  // Nothing that the decisions needed is kept while they are saved.
+  known = []
+  if (changes.length === 0) return answers
+  const outcomes = await recordEach(changes).catch((error: Error) => changes.map(() => error))
+  const overtaken: number[] = []
+  for (const [i, place] of places.entries()) {
+    const outcome = outcomes[i]
+    if (outcome === 'overtaken') overtaken.push(place)
+    else if (outcome instanceof Error) answers[place] = outcome
+  }
+  const later = await eachAlone(overtaken, (place) => alone(inputs[place] as Input))
+  for (const [i, place] of overtaken.entries()) answers[place] = later[i] as Answer | Error
+  return answers
+}
+
+/** Nearly always all are at hand, and need no promises. */
+const recallEach = <Input, Known>(
+  inputs: readonly Input[],
+  recall: (input: Input) => Promise<Known> | Known,
+): Promise<readonly Known[]> | readonly Known[] => {
+  const recalled = inputs.map(recall)
+  return recalled.some((one) => one instanceof Promise)
+    ? Promise.all(recalled)
+    : (recalled as readonly Known[])
+}
+
+const decideEach = <Input, Known, Change, Answer>(
+  inputs: readonly Input[],
+  known: readonly Known[],
+  decide: StepsOfEach<Input, Known, Change, Answer>['decide'],
+) => {
   const answers: (Answer | Error)[] = []
   const changes: Change[] = []
   /** The place of each change among the inputs. */
@@ -80,17 +111,7 @@ export const decideAndSaveEach = async <Input, Known, Change, Answer>(
       answers.push(error as Error)
     }
   }
-  if (changes.length === 0) return answers
-  const outcomes = await recordEach(changes).catch((error: Error) => changes.map(() => error))
-  const overtaken: number[] = []
-  for (const [i, place] of places.entries()) {
-    const outcome = outcomes[i]
-    if (outcome === 'overtaken') overtaken.push(place)
-    else if (outcome instanceof Error) answers[place] = outcome
-  }
-  const later = await eachAlone(overtaken, (place) => alone(inputs[place] as Input))
-  for (const [i, place] of overtaken.entries()) answers[place] = later[i] as Answer | Error
-  return answers
+  return { answers, changes, places }
 }
 
 /** Runs all inputs at the same time. Returns the answer or the error of each. */
