@@ -1,9 +1,9 @@
 import { NAMED_MAX } from '../../shapes/body.ts'
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
-import { decideAndSave, decideAndSaveEach, eachAlone, type StepsOfEach } from '../engine/decide-and-save.ts'
-import { prospectNotFound } from '../engine/failures.ts'
+import { decideAndSave, decideAndSaveEach, type StepsOfEach } from '../engine/decide-and-save.ts'
+import { prospectNotFound, refuse } from '../engine/failures.ts'
 import { requireSame } from '../engine/keys.ts'
-import { asOutcome, settledEach } from '../engine/outcome.ts'
+import { settledEach } from '../engine/outcome.ts'
 import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
@@ -22,7 +22,6 @@ import {
   matchProspect,
   type Person,
   recallPerson,
-  recallWithSurvivor,
 } from '../prospects/match-prospect.ts'
 import { type MayNoteConflicts, namesOthers, noteConflicts } from '../prospects/note-conflicts.ts'
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
@@ -66,7 +65,7 @@ export const logProspectActivity =
   (activity: NewActivity): Promise<LoggedActivity> => {
     const { activities } = deps.store
     const identified = { activity, person: personIn(activity, keepsAttributes(activity, deps)) }
-    const logging = decideAndSave({
+    return decideAndSave({
       recall: () => recallWithSameRequest(identified, deps),
       decide: (known) => decideNow(identified, known, deps),
       record: (change) => {
@@ -78,10 +77,6 @@ export const logProspectActivity =
         })
       },
     })
-    const { sharedId, ...unshared } = activity
-    if (sharedId === undefined) return logging as Promise<LoggedActivity>
-    const shared = { ...unshared, externalId: sharedId, isShared: true } as const
-    return logging.then((logged) => logged ?? logProspectActivity(deps)(shared))
   }
 
 /** An activity to log together with others, and whom it is about. */
@@ -106,20 +101,15 @@ export const logActivitiesTogether = (deps: Deps): LogTogether => {
     )
     return outcomes
   }
-  const steps: StepsOfEach<IdentifiedActivity, Known, LogChange, LoggedActivity | null> = {
+  const steps: StepsOfEach<IdentifiedActivity, Known, LogChange, LoggedActivity> = {
     recall: (identified) => recallWithSameRequest(identified, deps),
     decide: (identified, known) => decideNow(identified, known, deps),
     recordEach,
     alone: ({ activity }) => logAlone(activity),
   }
-  return async (sent) => {
+  return (sent) => {
     const identified = sent.map((one) => (keepsAttributes(one.activity, deps) ? one : withoutAttributes(one)))
-    const answers = await decideAndSaveEach(identified, steps)
-    if (!answers.includes(null)) return answers as readonly (LoggedActivity | Error)[]
-    // Those of the one prospect of their hook have another external id, and so begin again.
-    const ofHook = identified.filter((_, i) => answers[i] === null)
-    const logged = [...(await eachAlone(ofHook, ({ activity }) => logAlone(activity)))]
-    return answers.map((answer) => answer ?? (logged.shift() as LoggedActivity | Error))
+    return decideAndSaveEach(identified, steps)
   }
 }
 
@@ -168,7 +158,6 @@ const recallWithSameRequest = (
   return recalled instanceof Promise ? recalled.then(withSameValue) : withSameValue(recalled)
 }
 
-/** The answer is null if the activity belongs to the one prospect of its hook. */
 const decide = (
   activity: NewActivity,
   sent: Person,
@@ -177,11 +166,11 @@ const decide = (
   createdAt: Timestamp,
   prospectLogId: string | undefined,
   deps: Deps,
-): { readonly answer: LoggedActivity | null; readonly change: LogChange | null } => {
+): { readonly answer: LoggedActivity; readonly change: LogChange | null } => {
   const { newId, requireIdentity = false } = deps
   const { person, known } = ignoringPlaceholderEmail(sent, recalled)
   const { lookup, matchable } = person
-  if (activity.sharedId !== undefined && !isIdentified(matchable)) return { answer: null, change: null }
+  if (activity.mustIdentify && !isIdentified(matchable)) refusePlaceholder()
   // Refuses before a replay: its receipt would name an erased prospect.
   const found = matchProspect(known, lookup.prospectId, matchable)
   const { receipt } = known
@@ -232,31 +221,15 @@ const ignoredOf = (
 }
 
 /** Whether an activity names a person, and another one than the log that has its key. */
-const isAboutAnother = (
+export const isAboutAnother = (
   { matchable }: Person,
   found: StoredProspect | undefined,
   { prospectId }: StoredReceipt,
 ): boolean => isIdentified(matchable) && found?.prospectId !== prospectId
 
+const refusePlaceholder = () =>
+  refuse('invalid_request', 'The email is a placeholder of the tenant.', {}, { isUnidentified: true })
 const UNIDENTIFIED = { detail: 'is required without a prospectId or externalId', pointer: '/email' }
-
-/** Whether an activity of a hook would be a replay of one about another person. Stores nothing. */
-export const wouldRepeatAnother =
-  ({ store, clock }: Pick<Needs<'activities'>, 'store' | 'clock'>) =>
-  async (activity: NewActivity): Promise<boolean> => {
-    if (activity.idempotencyKey === undefined) return false
-    const sent = personIn(activity, false)
-    const recalled = await recallWithSurvivor(store.activities, sent.lookup)
-    const { person, known } = ignoringPlaceholderEmail(sent, recalled)
-    const { receipt } = known
-    if (receipt === null || isExpired(activity, receipt, isoTime(clock()))) return false
-    try {
-      return isAboutAnother(person, matchProspect(known, undefined, person.matchable), receipt)
-    } catch (error) {
-      if (asOutcome(error).kind === 'prospect_erased') return false
-      throw error
-    }
-  }
 
 const NO_EVENTS: readonly NewEvent[] = []
 /** The event of a prospect whose blanks are filled. The store adds those of the log. */

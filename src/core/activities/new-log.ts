@@ -29,8 +29,8 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> &
     readonly isKeyOfBody?: true
     /** Set if it identifies no one and belongs to the one prospect of its hook, who is named like the source. */
     readonly isShared?: true
-    /** The external id of that prospect, if it belongs there only if its email identifies no one by order of the tenant. */
-    readonly sharedId?: string
+    /** Set if it is refused, even as a replay, unless it identifies someone. */
+    readonly mustIdentify?: true
     /** The id and the time of its log, made in advance so that those of a batch are in order. */
     readonly reserved?: Pick<NewLog, 'prospectLogId' | 'createdAt'>
   }

@@ -79,6 +79,8 @@ export type InternalFacts = ErrorOptions & {
   readonly obstacle?: Obstacle
   /** Set if there was no room for the request, because of other requests. */
   readonly isCrowded?: true
+  /** Set if the request had to identify a prospect, and does not. */
+  readonly isUnidentified?: true
   /** Set if other writers of the same resource were faster each time. */
   readonly isContended?: true
 }

@@ -58,16 +58,12 @@ export const readyHook = (
     const headers = others.map(([name, value]) => [to + name.slice(from.length), value])
     return { ...delivery, headers: { ...delivery.headers, ...Object.fromEntries(headers) } }
   }
+  const hasSharedProspect = unidentified === 'shared'
   /** Without an identity it belongs to the one prospect of the hook, or to a new one. */
-  const identified = (
-    activity: MappedActivity,
-  ): MappedActivity & Pick<NewActivity, 'isShared' | 'sharedId'> => {
-    if (unidentified === 'new') return activity
-    const matchable = identifiersOf(activity)
-    if (!isIdentified(matchable)) return { ...activity, externalId: hookId, isShared: true }
-    // The tenant may have listed the email.
-    return matchable.externalId === null ? { ...activity, sharedId: hookId } : activity
-  }
+  const identified = (activity: MappedActivity): MappedActivity & Pick<NewActivity, 'isShared'> =>
+    hasSharedProspect && !isIdentified(identifiersOf(activity))
+      ? ofSharedProspect(activity, hookId)
+      : activity
   /**
    * A key that was mapped by hand belongs to the hook, the type and the person: it may be the id of an object, or a number
    * that other senders count, too. The vendor's id of an event stands alone, so that a retry may be written again.
@@ -102,6 +98,7 @@ export const readyHook = (
     tenantId,
     hookId,
     isSuspended,
+    hasSharedProspect,
     origins,
     /** As it can be sent in a header. */
     redirectTo: redirectTo === null ? null : new URL(redirectTo).href,
@@ -176,6 +173,13 @@ const undecryptable = (): never => {
 const LIKE_CHALLENGE =
   'A body of letters and digits alone cannot be verified: replies to challenges are signed like it.'
 const NO_KEY = 'The secret of a hook cannot be decrypted: is SECRETS_KEY the key that encrypted it?'
+
+/** An activity that belongs to the one prospect of its hook. */
+export const ofSharedProspect = <Activity extends object>(activity: Activity, hookId: string) => ({
+  ...activity,
+  externalId: hookId,
+  isShared: true as const,
+})
 
 /** Whether no person is named; a hook may have one person for all such activities. */
 export const isUnidentified = (activity: MappedActivity & { readonly isShared?: true }): boolean => {

@@ -12,6 +12,7 @@ import type { ChallengeAnswer } from './challenge.ts'
 import { type Delivery, loopIn, multiplicationIn } from './delivery.ts'
 import { hookNotFound } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
+import { logForHook } from './log-for-hook.ts'
 import { collectWarnings } from './read-body.ts'
 import { isUnidentified, type ReadyHook, readyHook } from './ready-hook.ts'
 import { warnAboutKeys } from './warn-about-keys.ts'
@@ -68,18 +69,20 @@ export const findEnabled =
 
 /** Receives deliveries from vendors: finds the hook, verifies the delivery, and logs the activities in it. */
 export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectActivity, later }: Deps) => {
-  const logMany = logProspectActivities({ logProspectActivity, clock, newId })
   /** Most deliveries hold one activity, which needs neither waves nor another turn. */
   const logAll = (
+    hook: ReadyHook,
     activities: readonly NewActivity[],
     beforeList: Steps['nextTurn'],
   ): Promise<readonly (LoggedActivity | Error)[]> => {
+    const logOne = logForHook(hook, logProspectActivity)
     const [only] = activities
     if (only !== undefined && activities.length === 1)
-      return logProspectActivity(only).then(
+      return logOne(only).then(
         (logged) => [logged],
         (error) => [error],
       )
+    const logMany = logProspectActivities({ logProspectActivity: logOne, clock, newId })
     return logMany({ inputs: activities, prepare: (activity) => activity, weightOf, beforeList })
   }
   const ready = new WeakMap<StoredHook, ReadyHook>()
@@ -167,7 +170,7 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
       const results: ReturnType<typeof resultOf>[] = []
       let loggedCount = 0
       for (let begin = 0; begin < activities.length; begin += ITEMS_MAX) {
-        const outcomes = await logAll(activities.slice(begin, begin + ITEMS_MAX), steps.nextTurn)
+        const outcomes = await logAll(hook, activities.slice(begin, begin + ITEMS_MAX), steps.nextTurn)
         loggedCount += outcomes.filter((outcome) => !(outcome instanceof Error) && !outcome.replayed).length
         steps.onLogged?.(loggedCount)
         results.push(...outcomes.map(resultOf))

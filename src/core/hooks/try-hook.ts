@@ -1,6 +1,5 @@
 import type { HookTrial, HookTrialResult } from '../../shapes/hook.ts'
 import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
-import { wouldRepeatAnother } from '../activities/log-prospect-activity.ts'
 import type { NewActivity } from '../activities/new-log.ts'
 import type { Result } from '../engine/result.ts'
 import type { HookKey } from '../ports/hooks.ts'
@@ -11,6 +10,7 @@ import type { HookTools } from './hook-tools.ts'
 import { collectWarnings } from './read-body.ts'
 import { readyHook } from './ready-hook.ts'
 import { warnAboutKeys } from './warn-about-keys.ts'
+import { wouldRepeatAnother } from './would-repeat-another.ts'
 
 type Deps = Omit<Needs<'hooks' | 'activities'>, 'newId'> & { readonly hooks: HookTools }
 
@@ -39,18 +39,8 @@ export const tryHook =
     if (activities === null) warn('was not stored: the field in `trap` is filled')
     else warnAboutKeys(await repeatAnother(activities, { store, clock }), warn)
     const shown = (activities ?? []).map(
-      ({
-        tenantId,
-        apiKeyId,
-        isVerified,
-        isShared,
-        sharedId,
-        hops,
-        keyScope,
-        isKeyOfBody,
-        attributesMode,
-        ...shown
-      }) => shown,
+      ({ tenantId, apiKeyId, isVerified, isShared, hops, keyScope, isKeyOfBody, attributesMode, ...shown }) =>
+        shown,
     )
     return { value: { verified: reason === null, reason, warning: warning(), activities: shown } }
   }
