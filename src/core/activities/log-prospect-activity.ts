@@ -10,8 +10,7 @@ import { newEvent } from '../events/new-event.ts'
 import type { LogChange, Recording, StoredProspect, StoredReceipt } from '../ports/activities.ts'
 import type { NewEvent } from '../ports/events.ts'
 import type { Needs, Store } from '../ports/store.ts'
-import type { Timestamp } from '../ports/world.ts'
-import { ignoredAttributes, sentAttributes } from '../prospects/attributes.ts'
+import { ignoredAttributes, NOTHING_GAINED, sentAttributes } from '../prospects/attributes.ts'
 import { identifiersOf, identifiersToLookUp, isIdentified } from '../prospects/identifiers.ts'
 import {
   addedProspect,
@@ -64,10 +63,10 @@ export const logProspectActivity =
   (deps: Deps) =>
   (activity: NewActivity): Promise<LoggedActivity> => {
     const { activities } = deps.store
-    const identified = { activity, person: personIn(activity, keepsAttributes(activity, deps)) }
+    const identified = { activity, person: personIn(activity) }
     return decideAndSave({
       recall: () => recallWithSameRequest(identified, deps),
-      decide: (known) => decideNow(identified, known, deps),
+      decide: (known) => decide(identified, known, deps),
       record: (change) => {
         const recorded = activities.record(change, eventsOf(change, deps.newId))
         if (!namesOthers(change)) return recorded
@@ -103,26 +102,11 @@ export const logActivitiesTogether = (deps: Deps): LogTogether => {
   }
   const steps: StepsOfEach<IdentifiedActivity, Known, LogChange, LoggedActivity> = {
     recall: (identified) => recallWithSameRequest(identified, deps),
-    decide: (identified, known) => decideNow(identified, known, deps),
+    decide: (identified, known) => decide(identified, known, deps),
     recordEach,
     alone: ({ activity }) => logAlone(activity),
   }
-  return (sent) => {
-    const identified = sent.map((one) => (keepsAttributes(one.activity, deps) ? one : withoutAttributes(one)))
-    return decideAndSaveEach(identified, steps)
-  }
-}
-
-const withoutAttributes = ({ activity, person }: IdentifiedActivity): IdentifiedActivity => ({
-  activity,
-  person: { ...person, attributes: null },
-})
-
-const decideNow = ({ activity, person }: IdentifiedActivity, known: Known, deps: Deps) => {
-  const reserved = reservationAfter(activity, known.countedId)
-  // Ids and `createdAt` come from one clock reading, because feeds filter by the time in an id.
-  const createdAt = reserved?.createdAt ?? isoTime(deps.clock())
-  return decide(activity, person, known, createdAt, reserved?.prospectLogId, deps)
+  return (activities) => decideAndSaveEach(activities, steps)
 }
 
 /** A small store saves each alone. */
@@ -131,13 +115,13 @@ const recordTogether = (activities: Store['activities'], recordings: readonly Re
   settledEach(recordings.map(({ change, events }) => activities.record(change, events)))
 
 /** Whom an activity is about, and under which key it is sent. */
-export const personIn = (activity: NewActivity, isKept = true): Person => {
-  const { tenantId, prospectId, source, idempotencyKey, attributesMode } = activity
+export const personIn = (activity: NewActivity): Person => {
+  const { tenantId, prospectId, source, idempotencyKey, isShared, attributesMode } = activity
   const matchable = identifiersOf(activity)
   const key =
     idempotencyKey === undefined ? undefined : { source, idempotencyKey, ...scopesToLookUp(activity) }
   const lookup = { tenantId, prospectId, identifiers: identifiersToLookUp(tenantId, matchable), key }
-  const attributes = isKept ? sentAttributes(activity.attributes, attributesMode) : null
+  const attributes = isShared ? null : sentAttributes(activity.attributes, attributesMode)
   return { lookup, matchable, name: nameIn(activity), attributes }
 }
 
@@ -158,24 +142,25 @@ const recallWithSameRequest = (
   return recalled instanceof Promise ? recalled.then(withSameValue) : withSameValue(recalled)
 }
 
+/** What to return, and what to store, if it is not a replay. */
 const decide = (
-  activity: NewActivity,
-  sent: Person,
+  { activity, person: sent }: IdentifiedActivity,
   recalled: Known,
-  /** The time of the log, and its id if one was reserved. */
-  createdAt: Timestamp,
-  prospectLogId: string | undefined,
-  deps: Deps,
+  { store, clock, newId, requireIdentity = false }: Deps,
 ): { readonly answer: LoggedActivity; readonly change: LogChange | null } => {
-  const { newId, requireIdentity = false } = deps
+  const reserved = reservationAfter(activity, recalled.countedId)
+  // Ids and `createdAt` come from one clock reading, because feeds filter by the time in an id.
+  const createdAt = reserved?.createdAt ?? isoTime(clock())
   const { person, known } = ignoringPlaceholderEmail(sent, recalled)
   const { lookup, matchable } = person
   if (activity.mustIdentify && !isIdentified(matchable)) refusePlaceholder()
   // Refuses before a replay: its receipt would name an erased prospect.
   const found = matchProspect(known, lookup.prospectId, matchable)
   const { receipt } = known
-  const gained = gainsOf(person, known, found)
-  const ignored = ignoredOf(activity, gained.leftOut, deps)
+  // A store that shows no prospects keeps no attributes, nor does the one prospect of a hook, who is no person.
+  const keepsAttributes = store.prospects !== undefined && !activity.isShared
+  const gained = keepsAttributes ? gainsOf(person, known, found) : NOTHING_GAINED
+  const ignored = ignoredOf(activity, keepsAttributes ? gained.leftOut : null)
   if (receipt !== null && !isExpired(activity, receipt, createdAt)) {
     const { prospectLogId } = receipt
     const value = receiptOf(receipt, ignored)
@@ -195,7 +180,7 @@ const decide = (
     ? filledProspect(found, person, known, gained, createdAt)
     : addedProspect(person, known, gained, createdAt, newId)
   const log = newLog(activity, {
-    prospectLogId: prospectLogId ?? newId('prospectlog', known.countedId ?? undefined),
+    prospectLogId: reserved?.prospectLogId ?? newId('prospectlog', known.countedId ?? undefined),
     prospectId: saved.prospect.prospectId,
     createdProspect: found === undefined,
     createdAt,
@@ -204,20 +189,14 @@ const decide = (
   return { answer: { value: receiptOf(log, ignored), replayed: false }, change: { lookup, ...saved, log } }
 }
 
-/** A store that shows no prospects keeps no attributes, nor does the one prospect of a hook, who is no person. */
-const keepsAttributes = ({ isShared }: NewActivity, { store }: Pick<Deps, 'store'>): boolean =>
-  store.prospects !== undefined && !isShared
-
-/** What a receipt names as not stored. */
+/** What a receipt names as not stored. `leftOut`: the attributes among that; null: all of them. */
 const ignoredOf = (
-  activity: NewActivity,
-  leftOut: readonly string[],
-  deps: Pick<Deps, 'store'>,
+  { attributes, ignored }: NewActivity,
+  leftOut: readonly string[] | null,
 ): readonly string[] | undefined => {
-  if (activity.attributes === undefined) return activity.ignored
-  const { ignored = [] } = activity
-  const others = keepsAttributes(activity, deps) ? ignoredAttributes(leftOut) : ['attributes']
-  return others.length === 0 ? activity.ignored : [...ignored, ...others].slice(0, NAMED_MAX)
+  if (attributes === undefined) return ignored
+  const others = leftOut === null ? ['attributes'] : ignoredAttributes(leftOut)
+  return others.length === 0 ? ignored : [...(ignored ?? []), ...others].slice(0, NAMED_MAX)
 }
 
 /** Whether an activity names a person, and another one than the log that has its key. */

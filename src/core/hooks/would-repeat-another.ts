@@ -11,7 +11,7 @@ export const wouldRepeatAnother =
   ({ store, clock }: Pick<Needs<'activities'>, 'store' | 'clock'>) =>
   async (activity: NewActivity): Promise<boolean> => {
     if (activity.idempotencyKey === undefined) return false
-    const sent = personIn(activity, false)
+    const sent = personIn(activity)
     const recalled = await recallWithSurvivor(store.activities, sent.lookup)
     const { person, known } = ignoringPlaceholderEmail(sent, recalled)
     const { receipt } = known

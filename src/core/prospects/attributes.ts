@@ -57,7 +57,7 @@ const textOf = (values: Attributes): RawJson => {
   return { rawJson: `{${members}}` }
 }
 
-const NOTHING_GAINED: GainedAttributes = { attributes: null, leftOut: [] }
+export const NOTHING_GAINED: GainedAttributes = { attributes: null, leftOut: [] }
 
 /** Fills blanks, and overwrites if that is the mode. Once there are 50 attributes, others are left out. */
 export const gainedAttributes = (stored: RawJson | null, sent: SentAttributes | null): GainedAttributes => {
