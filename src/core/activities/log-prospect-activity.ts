@@ -1,5 +1,6 @@
 import { NAMED_MAX } from '../../shapes/body.ts'
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
+import { andThen } from '../engine/and-then.ts'
 import { decideAndSave, decideAndSaveEach, type StepsOfEach } from '../engine/decide-and-save.ts'
 import { prospectNotFound, refuse } from '../engine/failures.ts'
 import { requireSame } from '../engine/keys.ts'
@@ -132,14 +133,13 @@ const recallWithSameRequest = (
   { activity, person }: IdentifiedActivity,
   deps: Deps,
 ): Promise<Known> | Known => {
-  const withSameValue = (known: KnownPerson): Promise<Known> | Known => {
+  const recalled = recallPerson(deps.store, person)
+  if (person.lookup.key === undefined) return recalled
+  return andThen<KnownPerson, Known>(recalled, (known) => {
     const { receipt } = known
     if (receipt === null || activity.isVerified) return known
     return hasSameValue(activity, receipt, deps).then((isSameValue) => ({ ...known, isSameValue }))
-  }
-  const recalled = recallPerson(deps.store, person)
-  if (person.lookup.key === undefined) return recalled
-  return recalled instanceof Promise ? recalled.then(withSameValue) : withSameValue(recalled)
+  })
 }
 
 /** What to return, and what to store, if it is not a replay. */

@@ -1,5 +1,6 @@
 import type { RawJson } from '../../shapes/json.ts'
 import type { IdentifierConflict } from '../../shapes/prospect.ts'
+import { andThen } from '../engine/and-then.ts'
 import { prospectErased } from '../engine/failures.ts'
 import { laterThan } from '../engine/times.ts'
 import type {
@@ -20,23 +21,19 @@ export const recallWithSurvivor = (
   activities: Pick<Activities, 'recall'>,
   lookup: ActivityLookup,
 ): Promise<KnownActivity> | KnownActivity => {
-  const { prospectId } = lookup
+  const { tenantId, prospectId } = lookup
+  const recalled = activities.recall(lookup)
   // An identifier never leads to a merged prospect.
-  if (prospectId === undefined) return activities.recall(lookup)
-  return recallByIdWithSurvivor(activities, lookup, prospectId)
-}
-
-const recallByIdWithSurvivor = async (
-  activities: Pick<Activities, 'recall'>,
-  lookup: ActivityLookup,
-  prospectId: string,
-): Promise<KnownActivity> => {
-  const known = await activities.recall(lookup)
-  const mergedInto = prospectWithId(known, prospectId)?.mergedInto
-  if (!mergedInto) return known
-  const survivorLookup = { tenantId: lookup.tenantId, prospectId: mergedInto, identifiers: [] }
-  const { prospects } = await recallWithSurvivor(activities, survivorLookup)
-  return { ...known, prospects: known.prospects.concat(prospects) }
+  if (prospectId === undefined) return recalled
+  return andThen(recalled, (known) => {
+    const mergedInto = prospectWithId(known, prospectId)?.mergedInto
+    if (!mergedInto) return known
+    const survivor = recallWithSurvivor(activities, { tenantId, prospectId: mergedInto, identifiers: [] })
+    return andThen(survivor, ({ prospects }) => ({
+      ...known,
+      prospects: known.prospects.concat(prospects),
+    }))
+  })
 }
 
 /** What is known, with the attributes of the prospects, by their ids, if the person has some. */
@@ -52,15 +49,14 @@ export const recallPerson = (
 ): Promise<KnownPerson> | KnownPerson => {
   const recalled = recallWithSurvivor(activities, lookup)
   if (attributes === null || prospects === undefined) return recalled
-  const withAttributes = async (known: KnownActivity): Promise<KnownPerson> => {
+  return andThen(recalled, async (known) => {
     const ids = new Set(known.prospects.map(({ prospectId }) => prospectId))
     const read = Array.from(ids, async (prospectId) => {
       const found = await prospects.find({ tenantId: lookup.tenantId, prospectId })
       return [prospectId, found?.attributes ?? null] as const
     })
     return { ...known, attributes: new Map(await Promise.all(read)) }
-  }
-  return recalled instanceof Promise ? recalled.then(withAttributes) : withAttributes(recalled)
+  })
 }
 
 /** The attributes that a prospect, new or found, gains from a person. */

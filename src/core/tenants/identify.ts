@@ -1,3 +1,4 @@
+import { andThen } from '../engine/and-then.ts'
 import { refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
 import {
@@ -59,7 +60,7 @@ export const identify = ({ apiKeys, keys, clock, limitGuesses }: Deps) => {
   }
   const callerWith = (keyHash: string | null): Caller | Promise<Caller> => {
     const found = keyHash === null ? null : keys.find(keyHash)
-    return found instanceof Promise ? found.then(callerBy) : callerBy(found)
+    return andThen(found, callerBy)
   }
 
   return (apiKey: string | undefined, address?: string): Caller | Promise<Caller> => {
