@@ -124,7 +124,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
       })
       const [ofPlain, ofOthers] = await Promise.all([
         plainLogs.length === 0 ? [] : recordPlainBatch(plainLogs),
-        settledEach(others.map(recordChange)),
+        settledEach(others, recordChange),
       ])
       if (others.length === 0) return ofPlain
       const outcomes = { plain: ofPlain.values(), others: ofOthers.values() }

@@ -137,7 +137,7 @@ export const createTogether = ({ listsInFlightMax, observerOf = () => undefined 
         return await recordLists(changes)
       } catch (error) {
         if (isUnavailable(error)) return changes.map(() => error)
-        return settledEach(changes.map(recordAlone))
+        return settledEach(changes, recordAlone)
       }
     }
   },

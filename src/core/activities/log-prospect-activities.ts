@@ -1,4 +1,5 @@
-import { eachAlone } from '../engine/decide-and-save.ts'
+import { andThen } from '../engine/and-then.ts'
+import { settledEach } from '../engine/outcome.ts'
 import type { Effect } from '../engine/prospects-in-waves.ts'
 import { type Batch, runInWaves } from '../engine/run-in-waves.ts'
 import { isoTime } from '../engine/times.ts'
@@ -25,7 +26,7 @@ type Deps = Omit<Needs<never>, 'store'> & {
 export const logProspectActivities = (deps: Deps) => {
   const { logProspectActivity, clock, newId } = deps
   const logEachAlone = (identified: readonly IdentifiedActivity[]) =>
-    eachAlone(identified, ({ activity }) => logProspectActivity(activity))
+    settledEach(identified, ({ activity }) => logProspectActivity(activity))
   const { logActivitiesTogether = logEachAlone } = deps
   let lastMs = 0
   let createdAt = isoTime(lastMs)
@@ -46,10 +47,7 @@ export const logProspectActivities = (deps: Deps) => {
     runInWaves(inputs, {
       weightOf,
       beforeList,
-      prepare: (input) => {
-        const activity = prepare(input)
-        return activity instanceof Promise ? activity.then(reserve) : reserve(activity)
-      },
+      prepare: (input) => andThen(prepare(input), reserve),
       effectOf,
       runEach: logActivitiesTogether,
     })

@@ -1,7 +1,8 @@
 import { NAMED_MAX } from '../../shapes/body.ts'
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { andThen } from '../engine/and-then.ts'
-import { decideAndSave, decideAndSaveEach, type StepsOfEach } from '../engine/decide-and-save.ts'
+import { decideAndSave } from '../engine/decide-and-save.ts'
+import { decideAndSaveEach, type StepsOfEach } from '../engine/decide-and-save-each.ts'
 import { prospectNotFound, refuse } from '../engine/failures.ts'
 import { requireSame } from '../engine/keys.ts'
 import { settledEach } from '../engine/outcome.ts'
@@ -113,7 +114,7 @@ export const logActivitiesTogether = (deps: Deps): LogTogether => {
 /** A small store saves each alone. */
 const recordTogether = (activities: Store['activities'], recordings: readonly Recording[]) =>
   activities.recordEach?.(recordings) ??
-  settledEach(recordings.map(({ change, events }) => activities.record(change, events)))
+  settledEach(recordings, ({ change, events }) => activities.record(change, events))
 
 /** Whom an activity is about, and under which key it is sent. */
 export const personIn = (activity: NewActivity): Person => {

@@ -9,9 +9,20 @@ export const asOutcome = (error: unknown): DomainFailure => {
   throw error
 }
 
-/** The answer or the error of each of these calls. */
-export const settledEach = <Answer>(calls: readonly Promise<Answer>[]): Promise<(Answer | Error)[]> =>
-  Promise.all(calls.map((call) => call.catch((error: Error) => error)))
+/** Runs all inputs at the same time. Returns the answer or the error of each. */
+export const settledEach = <Input, Answer>(
+  inputs: readonly Input[],
+  run: (input: Input) => Promise<Answer>,
+): Promise<(Answer | Error)[]> =>
+  Promise.all(
+    inputs.map(async (input) => {
+      try {
+        return await run(input)
+      } catch (error) {
+        return error as Error
+      }
+    }),
+  )
 
 /** Throws the first of these errors, if there is one. */
 export const throwFirst = (errors: readonly unknown[]): void => {

@@ -1,3 +1,4 @@
+import { allOf } from './and-then.ts'
 import { countThatFit } from './count-that-fit.ts'
 import { DomainFailure, isAway } from './failures.ts'
 import { asOutcome, type Outcome } from './outcome.ts'
@@ -43,10 +44,7 @@ export const runInWaves = async <Input, Item, Answer>(
     } catch (error) {
       return failRest(asOutcome(error))
     }
-    const prepared = list.map((input) => prepareOne(input, prepare))
-    // Nearly always all are ready, and need no promises.
-    const isReady = !prepared.some((item) => item instanceof Promise)
-    const items = isReady ? (prepared as readonly Outcome<Item>[]) : await Promise.all(prepared)
+    const items = await allOf(list.map((input) => prepareOne(input, prepare)))
     const effects = items.map((item) => (item instanceof DomainFailure ? null : effectOf(item)))
     answers.push(...(await runList(items, wavesOf(effects), runEach)))
     const away = answers.find(isAway)

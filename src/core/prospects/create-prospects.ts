@@ -1,4 +1,4 @@
-import { eachAlone } from '../engine/decide-and-save.ts'
+import { settledEach } from '../engine/outcome.ts'
 import type { Effect } from '../engine/prospects-in-waves.ts'
 import { type Batch, runInWaves } from '../engine/run-in-waves.ts'
 import type { Needs } from '../ports/store.ts'
@@ -13,7 +13,7 @@ import { identifierTexts, normalizedTexts } from './identifiers.ts'
  */
 export const createProspects = (deps: Needs<'activities' | 'prospects'>) => {
   const create = createProspect(deps)
-  const runEach = (prospects: readonly ProspectCreation[]) => eachAlone(prospects, create)
+  const runEach = (prospects: readonly ProspectCreation[]) => settledEach(prospects, create)
   return <Input>({
     inputs,
     prepare,

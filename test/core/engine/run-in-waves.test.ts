@@ -1,6 +1,6 @@
 import t from 'tap'
-import { eachAlone } from '../../../src/core/engine/decide-and-save.ts'
 import { DomainFailure, unavailable } from '../../../src/core/engine/failures.ts'
+import { settledEach } from '../../../src/core/engine/outcome.ts'
 import type { Effect } from '../../../src/core/engine/prospects-in-waves.ts'
 import { LIST_LENGTH_MAX, runInWaves } from '../../../src/core/engine/run-in-waves.ts'
 
@@ -33,7 +33,7 @@ const recordedRun = (failures: Readonly<Record<string, Error>> = {}) => {
   }
   const prepare = (input: Item) => input
   const effectOf = (input: Item) => input
-  const runEach = (list: readonly Item[]) => eachAlone(list, run)
+  const runEach = (list: readonly Item[]) => settledEach(list, run)
   return { steps, options: { prepare, effectOf, runEach }, mostAtOnce: () => mostAtOnce }
 }
 const refused = new DomainFailure('page_not_found', 'no')
