@@ -1,14 +1,12 @@
 import type { LogChange, Recording } from '../../core/ports/activities.ts'
 import type { IdentifierKind } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
-import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
+import { COLUMNS, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { columns, type Query } from './sql.ts'
 import { type NoteEvents, orTenantsWithEvents, type StoredRow, storedIn } from './tenants-with-events.ts'
 
 const LOG = columns('log', COLUMNS.prospect_logs)
-const PROSPECT = columns('prospect', PROSPECT_CHANGES)
-const IDENTIFIER = columns('identifier', 'tenant_id, kind, hash, value, prospect_id')
 /** A log, and what it does not contain of the person whom it adds. */
 const LOG_OF_NEW_PERSON = columns('log', {
   ...COLUMNS.prospect_logs,
@@ -24,10 +22,12 @@ const LOG_OF_NEW_PERSON = columns('log', {
 export const newPersonIn = ({ change, events }: Recording): LogChange | null => {
   const { log, prospect, unchangedSince, identifiers, assumed } = change
   if (log === null || unchangedSince !== null || events.length > 0) return null
-  const takesAll = assumed.length === identifiers.length && assumed.every((one) => one.prospectId === null)
+  const takesEach = assumed.every(
+    ({ kind, hash, prospectId }) => prospectId === null && hashOf(identifiers, kind) === hash,
+  )
   const hasEach = identifiers.every(({ kind, value }) => prospect[kind] === value)
   const isFirst = prospect.updatedAt === log.createdAt
-  return takesAll && hasEach && isFirst ? { ...change, log } : null
+  return takesEach && hasEach && isFirst ? { ...change, log } : null
 }
 
 /**
@@ -66,23 +66,19 @@ export const recordQuietPeople = async (
       ) is null)
     ),
     identified as (
-      insert into identifiers (${IDENTIFIER.names})
-      select ${IDENTIFIER.values} from (
-        select log.tenant_id, 'email' as kind, log.email_hash as hash, log.person_email as value, log.prospect_id
-        from log where log.email_hash is not null
-        union all
-        select log.tenant_id, 'externalId', log.external_id_hash, log.person_external_id, log.prospect_id
-        from log where log.external_id_hash is not null
-      ) identifier
-      order by identifier.tenant_id, identifier.kind, identifier.hash
+      insert into identifiers (tenant_id, kind, hash, value, prospect_id)
+      select log.tenant_id, 'email' as kind, log.email_hash as hash, log.person_email, log.prospect_id
+      from log where log.email_hash is not null
+      union all
+      select log.tenant_id, 'externalId', log.external_id_hash, log.person_external_id, log.prospect_id
+      from log where log.external_id_hash is not null
+      order by tenant_id, kind, hash
     ),
     added as (
-      insert into prospects (${PROSPECT.names})
-      select ${PROSPECT.values} from (
-        select log.tenant_id, log.prospect_id, log.person_email as email, log.person_external_id as external_id,
-          log.person_name as name, log.attributes, log.created_at, log.created_at as updated_at
-        from log
-      ) prospect
+      insert into prospects (tenant_id, prospect_id, email, external_id, name, attributes, created_at, updated_at)
+      select log.tenant_id, log.prospect_id, log.person_email, log.person_external_id, log.person_name,
+        log.attributes::json, log.created_at, log.created_at
+      from log
     ),
     logged as (
       insert into prospect_logs (${LOG.names}) select ${LOG.values} from log
