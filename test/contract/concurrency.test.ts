@@ -5,6 +5,7 @@ import {
   addTenant,
   at,
   emailIdentifier,
+  logChangeOf,
   newId,
   recordAll,
   someClaim,
@@ -41,6 +42,32 @@ overStores(
 
     // SQLite locks the whole file, and no rows.
     if (kind.name === 'sqlite') return
+
+    t.test('logs of people whose rows have moved, or lie where others lay, are stored', async (t) => {
+      const { store, address } = await opened(t, kind)
+      const { activities } = store
+      const { tenantId } = await addTenant(store)
+      const people = Array.from({ length: 9 }, (_, i) => someProspect(tenantId, { email: `${i}@x` }))
+      await recordAll(activities, people)
+      const recalled = await Promise.all(
+        people.map(({ prospectId }) => activities.recall({ tenantId, prospectId, identifiers: [] })),
+      )
+      const sql = openPostgres(String(address), { max: 1 })
+      t.teardown(() => sql.end())
+      const logAll = () =>
+        activities.recordEach?.(
+          people.map((person, i) => {
+            const [prospect] = recalled[i]?.prospects ?? []
+            return { change: logChangeOf(person, someLog(person), prospect && { prospect }), events: [] }
+          }),
+        )
+      const recorded = people.map(() => 'recorded')
+      t.strictSame(await logAll(), recorded)
+      await sql.unsafe(`update prospects set is_searched = true where email <> '0@x'`)
+      t.strictSame(await logAll(), recorded)
+      await sql.unsafe('vacuum full prospects')
+      t.strictSame(await logAll(), recorded)
+    })
 
     t.test('versions that another claim has locked are skipped, not waited for', async (t) => {
       const { store, address } = await opened(t, kind)

@@ -19,7 +19,7 @@ import {
   someProspect,
 } from './rows.ts'
 
-const PAYLOADS = [
+export const PAYLOADS = [
   '{}',
   '{ }',
   ' {\n\t"a" : [ 1 , 2 ]\r\n} ',

@@ -1,4 +1,5 @@
 import type { ActivityChange, NewEvent, NewLog, Store } from 'prospect-pages/store'
+import { PAYLOADS } from './activity-payloads.ts'
 import {
   type ActivityScene,
   activitySetting,
@@ -15,6 +16,7 @@ import { equal, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { randomBy, shuffled } from './random.ts'
 import {
+  addTenant,
   assumedTo,
   at,
   changeOf,
@@ -34,6 +36,7 @@ import {
 } from './rows.ts'
 
 const SEED = 20_260_101
+const LOG_FIELDS = ['payload', 'email', 'name', 'externalId', 'occurredAt', 'idempotencyKey'] as const
 
 export const activityWrites = section('activities', activitySetting, {
   'a prospect is not added for a tenant that is deleted or missing': async ({
@@ -73,6 +76,53 @@ export const activityWrites = section('activities', activitySetting, {
     same(await keptOf(tenantId), before)
     const identifiers = [emailIdentifier(tenantId, 'theirs@example.com')]
     same(await recall({ tenantId, identifiers }), NOTHING)
+  },
+
+  'a batch of a tenant without events stores each log whose prospect is as it was recalled': async (
+    scene,
+  ) => {
+    const { store, activities, addProspect, erase, merge, keptOf } = scene
+    if (activities.recordEach === undefined) return
+    const { tenantId } = await addTenant(store)
+    const recall = async ({ prospectId }: SomeProspect) => {
+      const { prospects } = await activities.recall({ tenantId, prospectId, identifiers: [] })
+      return prospects[0] as (typeof prospects)[number]
+    }
+    const newPerson = () => addProspect(tenantId)
+    const [ada, bob, filled] = [await newPerson(), await newPerson(), await newPerson()]
+    const [erased, merged, survivor] = [await newPerson(), await newPerson(), await newPerson()]
+    const logOf = async (person: SomeProspect, fields: Partial<NewLog> = {}) => {
+      const prospect = await recall(person)
+      return logChangeOf(person, someLog(person, fields), { prospect, unchangedSince: prospect.updatedAt })
+    }
+    const stale = [await logOf(filled), await logOf(erased), await logOf(merged), await logOf(survivor)]
+    equal(await activities.record(fillOf(filled, { name: 'Filled' })), 'recorded')
+    await erase(erased)
+    await merge(merged, survivor)
+    const taken = someLog(ada, keyFields('taken'))
+    equal(await activities.record(logChangeOf(ada, taken)), 'recorded')
+    const exact = await Promise.all(PAYLOADS.map((rawJson) => logOf(ada, { payload: { rawJson } })))
+    const unrecalled = logChangeOf(
+      bob,
+      someLog(bob, { occurredAt: at(-5), externalId: 'an "id"', name: null }),
+    )
+    const free = await logOf(bob, keyFields('free'))
+    const late = await logOf(bob, keyFields('taken'))
+    const changes = [...stale, ...exact, unrecalled, free, late]
+    const outcomes = await activities.recordEach(changes.map((change) => ({ change, events: [] })))
+    const isOvertaken = (change: ActivityChange) => change === late || stale.includes(change)
+    same(
+      outcomes,
+      changes.map((change) => (isOvertaken(change) ? 'overtaken' : 'recorded')),
+    )
+    const { logs } = await keptOf(tenantId)
+    const keptBy = new Map(logs.map((log) => [log.prospectLogId, log]))
+    for (const [i, { log }] of changes.entries()) {
+      const kept = keptBy.get(log?.prospectLogId ?? '')
+      if (outcomes[i] === 'overtaken') equal(kept, undefined)
+      else same(only([kept as NewLog], ...LOG_FIELDS), only([log as NewLog], ...LOG_FIELDS))
+    }
+    same(await activities.recordEach([{ change: await logOf(filled), events: [] }]), ['recorded'])
   },
 
   'changes saved together are saved whole or not at all, each by itself, with their events': async (

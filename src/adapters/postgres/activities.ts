@@ -30,7 +30,12 @@ export type RecallRow = { readonly number: number } & (
 )
 
 /** A log to record for a prospect that must be unchanged since this time. */
-export type PlainLog = { readonly log: NewLog; readonly unchangedSince: string }
+export type PlainLog = {
+  readonly log: NewLog
+  readonly unchangedSince: string
+  /** Of the row of the prospect, see `StoredProspect`. */
+  readonly place: string | null
+}
 
 const BY_ID = columns('lookup', 'number int, tenant_id, prospect_id')
 const BY_IDENTIFIER = columns('lookup', 'number int, tenant_id, kind, hash, domain_hash')
@@ -65,7 +70,7 @@ const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
 
 /** Columns of `recall` in rows of other parts. */
 const NO_PROSPECT = piece`null::text as email, null::text as external_id, null::text as name,
-        null::timestamptz as updated_at, null::timestamptz as erased_at, null::text as merged_into`
+        null::timestamptz as updated_at, null::timestamptz as erased_at, null::text as merged_into, null::tid as place`
 const NO_IDENTIFIER = piece`null::text as kind, null::text as hash,
         null::timestamptz as blocked_until, null::text as erasure_id`
 const NO_RECEIPT = piece`null::text as prospect_log_id, null::text as source, null::text as type,
@@ -113,33 +118,41 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
       return plainLog === null ? recordChange(recording) : recordPlainLog(plainLog)
     },
 
-    recordEach: async (recordings) => {
-      const plainLogs: PlainLog[] = []
-      const others: Recording[] = []
-      const isPlain = recordings.map((recording) => {
-        const plainLog = plainLogIn(recording)
-        if (plainLog === null) others.push(recording)
-        else plainLogs.push(plainLog)
-        return plainLog !== null
-      })
-      const [ofPlain, ofOthers] = await Promise.all([
-        plainLogs.length === 0 ? [] : recordPlainBatch(plainLogs),
-        settledEach(others, recordChange),
-      ])
-      if (others.length === 0) return ofPlain
-      const outcomes = { plain: ofPlain.values(), others: ofOthers.values() }
-      return isPlain.map(
-        (plain) => (plain ? outcomes.plain : outcomes.others).next().value as Recorded | Error,
-      )
-    },
+    recordEach: (recordings) =>
+      recordApart(recordings, recordPlainBatch, (others) => settledEach(others, recordChange)),
   }
+}
+
+type RecordEach<Change> = (changes: readonly Change[]) => Promise<readonly (Recorded | Error)[]>
+
+/** Records the plain logs of a batch in one way, and its other changes in another. */
+export const recordApart = async (
+  recordings: readonly Recording[],
+  recordPlain: RecordEach<PlainLog>,
+  recordOthers: RecordEach<Recording>,
+): Promise<readonly (Recorded | Error)[]> => {
+  const plainLogs: PlainLog[] = []
+  const others: Recording[] = []
+  const isPlain = recordings.map((recording) => {
+    const plainLog = plainLogIn(recording)
+    if (plainLog === null) others.push(recording)
+    else plainLogs.push(plainLog)
+    return plainLog !== null
+  })
+  if (others.length === 0) return recordPlain(plainLogs)
+  const [ofPlain, ofOthers] = await Promise.all([
+    plainLogs.length === 0 ? [] : recordPlain(plainLogs),
+    recordOthers(others),
+  ])
+  const outcomes = { plain: ofPlain.values(), others: ofOthers.values() }
+  return isPlain.map((plain) => (plain ? outcomes.plain : outcomes.others).next().value as Recorded | Error)
 }
 
 /** What a change saves if that is only a log. */
 export const plainLogIn = ({ change, events }: Recording): PlainLog | null => {
   const { log, prospect, unchangedSince, assumed } = change
   const isPlain = prospect.updatedAt === unchangedSince && assumed.length === 0 && events.length === 0
-  return isPlain && log !== null ? { log, unchangedSince } : null
+  return isPlain && log !== null ? { log, unchangedSince, place: prospect.place ?? null } : null
 }
 
 /** The identifiers and the key that a change adds, and the prospect that it fills. */
@@ -168,17 +181,18 @@ const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Prom
   const keys = all.flatMap(({ number, tenantId, key }) => (key ? [{ number, tenantId, ...key }] : []))
   const rows = await query()<RecallRow>`
     select lookup.number, 'prospect' as part, p.tenant_id, p.prospect_id,
-      p.email, p.external_id, p.name, p.updated_at, p.erased_at, p.merged_into,
+      p.email, p.external_id, p.name, p.updated_at, p.erased_at, p.merged_into, p.ctid as place,
       ${NO_IDENTIFIER}, ${NO_RECEIPT}, ${NOT_COUNTED}
     from ${BY_ID.fromFew(byId)}
       cross join lateral (
-        select * from prospects p where p.tenant_id = lookup.tenant_id and p.prospect_id = lookup.prospect_id limit 1
+        select *, p.ctid from prospects p
+        where p.tenant_id = lookup.tenant_id and p.prospect_id = lookup.prospect_id limit 1
       ) p
     union all
     -- Two rows for each identifier: the identifier, and the prospect that it leads to, if there is one. A domain is looked up
     -- only if its email was not found.
     select lookup.number, parts.part, i.tenant_id, i.prospect_id,
-      p.email, p.external_id, p.name, p.updated_at, null as erased_at, null as merged_into,
+      p.email, p.external_id, p.name, p.updated_at, null as erased_at, null as merged_into, p.ctid as place,
       lookup.kind, lookup.hash, i.blocked_until, i.erasure_id,
       ${NO_RECEIPT}, ${NOT_COUNTED}
     from ${BY_IDENTIFIER.fromFew(identifiers)}
@@ -191,7 +205,8 @@ const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Prom
         limit 1
       ) i
       left join lateral (
-        select * from prospects p where p.tenant_id = i.tenant_id and p.prospect_id = i.prospect_id limit 1
+        select *, p.ctid from prospects p
+        where p.tenant_id = i.tenant_id and p.prospect_id = i.prospect_id limit 1
       ) p on true
       cross join (values ('identifier'), ('prospect')) parts (part)
     where parts.part = 'identifier' or p.prospect_id is not null

@@ -3,8 +3,9 @@ import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { type Together, weightOfChange, weightOfLog } from '../stores/together.ts'
-import { claimsOf, type PlainLog, plainLogIn } from './activities.ts'
+import { claimsOf, type PlainLog, plainLogIn, recordApart } from './activities.ts'
 import { retriedThenHalved } from './overtaken.ts'
+import { recordQuietBatch } from './quiet-batches.ts'
 import { newPersonIn, recordQuietPeople } from './quiet-people.ts'
 import { columns, type Query } from './sql.ts'
 import {
@@ -30,11 +31,21 @@ export const skippingUnusedEvents = (
   together: Together,
 ): Activities => {
   const { hasEvents, noteEvents, countDown } = rememberTenantsWithEvents()
+  const plainOptions = {
+    tenantOf: ({ log }: PlainLog) => log.tenantId,
+    weightOf: ({ log }: PlainLog) => weightOfLog(log),
+  }
   const recordQuietLog = together.write(
     'activities.record',
     retriedThenHalved((logs: readonly PlainLog[]) => recordQuietLogs(query, noteEvents, logs)),
-    { tenantOf: ({ log }) => log.tenantId, weightOf: ({ log }) => weightOfLog(log) },
+    plainOptions,
   )
+  const recordQuietLists = together.writeLists(
+    'activities.recordEach',
+    retriedThenHalved((logs: readonly PlainLog[]) => recordQuietBatch(query, noteEvents, logs)),
+    { ...plainOptions, recordAlone: recordQuietLog },
+  )
+  const { recordEach = () => Promise.resolve([]) } = activities
   const recordQuietPerson = together.write(
     'activities.record',
     retriedThenHalved((changes: readonly LogChange[]) => recordQuietPeople(query, noteEvents, changes)),
@@ -62,6 +73,17 @@ export const skippingUnusedEvents = (
       return recorded.then((outcome) =>
         outcome === 'overtaken' && hasEvents(tenantId) ? activities.record(change, events) : outcome,
       )
+    },
+    recordEach: async (recordings) => {
+      const tenantId = recordings[0]?.change.lookup.tenantId ?? ''
+      const isOfTenant = recordings.every(({ change }) => change.lookup.tenantId === tenantId)
+      countDown(tenantId)
+      if (!isOfTenant || hasEvents(tenantId)) return recordEach(recordings)
+      const outcomes = await recordApart(recordings, recordQuietLists, recordEach)
+      if (!outcomes.includes('overtaken') || !hasEvents(tenantId)) return outcomes
+      const overtaken = recordings.filter((_, i) => outcomes[i] === 'overtaken')
+      const later = (await recordEach(overtaken)).values()
+      return outcomes.map((outcome) => (outcome === 'overtaken' ? (later.next().value ?? outcome) : outcome))
     },
   }
 }

@@ -189,21 +189,25 @@ export const arrays = (alias: string, list: Columns | string) => {
   const between = types.map(([, type], i) => `::text::${type}[]${types[i + 1] ? ', ' : ''}`)
   const names = types.map(([name]) => name).join(', ')
   const texts = ['unnest(', ...between.slice(0, -1), `${between.at(-1)}) as ${alias} (${names})`]
+  /** `valuesOf` returns the values of a column, such as `pageId`, for all rows. */
+  const fromColumns = (valuesOf: (member: string) => readonly Parameter[]): Piece => ({
+    texts,
+    values: members.map((member) => arrayOf(valuesOf(member))),
+  })
   return {
-    from: (rows: readonly object[]): Piece => ({
-      texts,
-      values: members.map((member) => arrayOf(rows, member)),
-    }),
+    fromColumns,
+    from: (rows: readonly object[]): Piece =>
+      fromColumns((member) => rows.map((row) => memberOf(row, member))),
   }
 }
 
-/** The values of a member as `textArray` writes them, several times faster. */
-const arrayOf = (rows: readonly object[], member: string): string => {
-  const values = rows.map((row) => memberOf(row, member))
+/** The same as `textArray` writes, several times faster. */
+const arrayOf = (values: readonly Parameter[]): string => {
   if (values.every((value) => value === null)) return '{}'
   const json = JSON.stringify(values)
-  return ESCAPE_OF_JSON.test(json) ? textArray(values.map(asText)) : `{${json.slice(1, -1)}}`
+  const isAlike = !json.includes('\\') || !ESCAPE_OF_JSON.test(json)
+  return isAlike ? `{${json.slice(1, -1)}}` : textArray(values.map(asText))
 }
-const asText = (value: ReturnType<typeof memberOf>) => (typeof value === 'boolean' ? String(value) : value)
+const asText = (value: Parameter) => (typeof value === 'boolean' ? String(value) : value)
 /** An escape that arrays do not have, such as `\n`. */
 const ESCAPE_OF_JSON = /(?<!\\)(?:\\\\)*\\[^"\\]/

@@ -3,7 +3,7 @@ import { camelCase as convertToCamelCase } from '../../json/case.ts'
 import type { RawJson } from '../../shapes/json.ts'
 
 /** Types of PostgreSQL. SQLite keeps JSON and times as text, lists as words separated by spaces, booleans as 0 and 1. */
-export type ColumnType = 'text' | 'text[]' | 'json' | 'boolean' | 'int' | 'bigint' | 'timestamptz'
+export type ColumnType = 'text' | 'text[]' | 'json' | 'boolean' | 'int' | 'bigint' | 'timestamptz' | 'tid'
 export type Columns = Readonly<Record<string, ColumnType>>
 
 /** Written as in SQL: `page_id, actions json`. A column without a type is text. */

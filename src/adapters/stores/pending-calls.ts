@@ -8,6 +8,8 @@ export type ListOptions<Input> = {
   readonly unsharedMax?: number
   /** The group of a call, such as its tenant. If the waiting calls do not fit into one list, groups take turns. */
   readonly groupOf?: (input: Input) => string
+  /** Whether a list takes calls of one group only: that of the call whose turn it is. */
+  readonly isOfOneGroup?: boolean
   /** Total weight of the members of a list; a heavier member goes alone. */
   readonly listWeightMax?: number
   readonly weightOf?: (input: Input) => number
@@ -30,12 +32,18 @@ export const createPendingCalls = <Input, Answer>(
   rules: ClaimRules<Input, Answer> | undefined,
 ) => {
   const { listLengthMax, unsharedMax = listLengthMax, listWeightMax = Infinity } = options
-  const { weightOf = () => 0, groupOf = () => '', dedupeKey } = options
+  const { weightOf = () => 0, groupOf = () => '', isOfOneGroup = false, dedupeKey } = options
   let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
   const claims = rules && createClaims()
 
-  const startable = () => claims?.startable(pending) ?? pending
+  const startable = () => {
+    const ready = claims?.startable(pending) ?? pending
+    const [first] = ready
+    if (!isOfOneGroup || first === undefined) return ready
+    const group = groupOf(first.input)
+    return ready.filter(({ input }) => groupOf(input) === group)
+  }
 
   /** How many of these calls one list takes if this many lists may start. */
   const lengthOf = (ready: readonly Member<Input, Answer>[], listsFree: number): number => {

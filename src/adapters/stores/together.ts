@@ -54,8 +54,8 @@ export type Together = {
     options: WriteOptions<Change>,
   ) => (change: Change) => Promise<Recorded>
   /**
-   * Writes lists of changes of one tenant each, such as those of a batch. Lists that wait share a statement. If that fails, each
-   * change of a list is written by `recordAlone`.
+   * Writes lists of changes of one tenant each, such as those of a batch. Lists of the same tenant that wait share a statement.
+   * If that fails, each change of a list is written by `recordAlone`.
    */
   readonly writeLists: <Change>(
     verb: string,
@@ -129,6 +129,7 @@ export const createTogether = ({ listsInFlightMax, observerOf = () => undefined 
         weightOf: (changes) =>
           changes.reduce((weight, change) => weight + Math.max(weightOf(change), LEAST_WEIGHT), 0),
         groupOf: ([first]) => (first === undefined ? '' : tenantOf(first)),
+        isOfOneGroup: true,
         observer: observerOf(verb),
       },
     )

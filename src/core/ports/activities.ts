@@ -8,7 +8,10 @@ import type { Recorded, Timestamp } from './world.ts'
 
 /** A prospect with the fields that matching needs. */
 export type StoredProspect = ProspectKey &
-  Pick<FoundProspect, 'email' | 'externalId' | 'name' | 'updatedAt' | 'erasedAt' | 'mergedInto'>
+  Pick<FoundProspect, 'email' | 'externalId' | 'name' | 'updatedAt' | 'erasedAt' | 'mergedInto'> & {
+    /** Where the store kept it when it was recalled, if the store finds it faster by that. It may have moved since. */
+    readonly place?: string | null
+  }
 /** The log stored under an idempotency key. */
 export type StoredReceipt = Pick<StoredLog, 'tenantId' | Exclude<keyof ProspectLogReceipt, 'ignored'>> & {
   readonly idempotencyKey: string

@@ -92,6 +92,24 @@ t.test('lists that wait are written together, up to a bound', async (t) => {
   t.strictSame(lists, [303, 300])
 })
 
+t.test('lists of two tenants are written apart, in the order in which they came', async (t) => {
+  const lists: string[] = []
+  const { writeLists } = createTogether({ listsInFlightMax: 1 })
+  const recordAll = async (changes: readonly Change[]): Promise<Recorded[]> => {
+    lists.push(changes.map(({ text }) => text).join(' '))
+    await new Promise(setImmediate)
+    return changes.map(() => 'recorded')
+  }
+  const call = writeLists('things.recordEach', recordAll, {
+    tenantOf: ({ tenantId }) => tenantId,
+    weightOf: () => 0,
+    recordAlone: async () => 'recorded',
+  })
+  const calls = ['a1', 'b1', 'a2', 'b2', 'c1'].map((text) => call([{ tenantId: text.slice(0, 1), text }]))
+  t.strictSame(await Promise.all(calls), Array(5).fill(['recorded']))
+  t.strictSame(lists, ['a1 a2', 'b1 b2', 'c1'])
+})
+
 t.test(
   'a list that fails is written change by change; if the store is away, it fails as a whole',
   async (t) => {
