@@ -33,7 +33,7 @@ export type Slot = {
   bytes: number
   /** The size that its answer may have, if that is large. It counts while the request is in progress. */
   readonly answerBytes: number
-  /** Its weight while it is in progress: 1, or the number of items of a batch that run at the same time. */
+  /** Its weight while it is in progress: 1, or that of the items of a batch that run at the same time. */
   items: number
   state: 'waiting' | 'inProgress' | 'gone'
   readySinceMs: number

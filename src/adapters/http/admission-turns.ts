@@ -1,7 +1,7 @@
 import { noRoom, type Room, type Slot, type Tenant, TOO_MANY } from './admission-room.ts'
 
 type Limits = {
-  /** Maximum number of requests in progress. Each item of a batch counts as one. */
+  /** Maximum number of requests in progress. Some items of a batch count as one: see long-requests.ts. */
   readonly atOnceMax: number
   readonly waitMsMax: number
   /** Bodies of requests in progress take at most half of this, and answers that are being made as much again. */
@@ -153,6 +153,11 @@ export const createTurns = (
       // All others may wait for room that this request does not need.
       beginNext()
       return turn
+    },
+
+    /** Sets the weight of a request that waits for its turn: see `Slot.items`. */
+    weigh: (slot: Slot, items: number): void => {
+      slot.items = Math.min(items, atOnceMax)
     },
 
     /** Makes a request in progress wait for its next turn, which is for this many items. */

@@ -33,13 +33,14 @@ export const createAdmission = (limits: Limits) => {
   const room = createRoom(limits, drop)
   const turns = createTurns(limits, room, drop)
   const { arrive, reenter, hold } = room
-  const { turn } = turns
+  const { turn, weigh } = turns
 
   return {
     arrive,
     reenter,
     hold,
     turn,
+    weigh,
 
     /** The body once it is read. Rejects with `unavailable` when the room is needed for another tenant. */
     reading: <Body>(slot: Slot, body: Promise<Body>): Promise<Body> =>

@@ -18,7 +18,7 @@ import { RECEIVING_ROUTES, type ReceivingRoute } from './hook-routes.ts'
 import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { locationsAmong } from './locations.ts'
-import { longStepsOver } from './long-requests.ts'
+import { longStepsOver, weightOfBatch } from './long-requests.ts'
 import { createReadBody, parseRequest, requireJson } from './parse-request.ts'
 import { problem } from './problems.ts'
 import { publicRoutes } from './public-routes.ts'
@@ -163,6 +163,7 @@ export const createApi = (deps: Deps): Api => {
       const askedMs = stopwatch()
       let bytes = route.body && (await readBody(request, slot, bytesMaxOf(route, request), requireJson))
       if (bytes !== undefined) logFields.bodyBytes = bytes.length
+      if (bytes !== undefined && route.item !== undefined) admission.weigh(slot, weightOfBatch(bytes.length))
       const turn = turnToRun(admission, slot, logFields)
       if (turn !== undefined) await turn
       const mayHaveWaited = route.body !== undefined || turn !== undefined

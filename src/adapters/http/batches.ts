@@ -65,14 +65,19 @@ const parseProspect = (text: string, parsed: unknown): NewProspect => {
   return faults.length === 0 ? body : refuseFaults(faults, SEE_ERRORS)
 }
 
-/** Counts the items and checks the whole body. The items are parsed when their turns come. */
+/** Counts the items and checks the whole body. The turn of the request is also that of its first list. */
 const openBatch = async ({ tenantId, body }: CheckedRequest<unknown, Batch>, steps: LongSteps) => {
   steps.count(body.items.length - 1)
+  let isFirst = true
   return {
     batch: {
       inputs: await checkItems(body.items, tenantId, steps.itemBytesMax),
       weightOf: ({ text }: Item) => text.length,
-      beforeList: steps.nextTurn,
+      beforeList: (length: number) => {
+        if (!isFirst) return steps.nextTurn(length)
+        isFirst = false
+        return undefined
+      },
       textOf: ({ text, isTooLarge }: Item): string => {
         if (isTooLarge) throw tooLarge(steps.itemBytesMax)
         return text

@@ -6,6 +6,12 @@ import type { Admission, Slot } from './admission.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { type ApiRequest, type ApiResponse, type Exchange, isOld } from './requests.ts'
 
+/** An item of a batch takes a fifth of the time of a single request, and less memory. */
+const ITEMS_OF_A_REQUEST = 4
+/** A batch is weighed by its bytes until it is parsed, so that one that waits for its turn holds nothing else. */
+const BYTES_OF_A_REQUEST = 2_048
+export const weightOfBatch = (bytes: number): number => Math.ceil(bytes / BYTES_OF_A_REQUEST)
+
 /** The steps that only batches and requests that wait need. */
 export type LongSteps = {
   readonly itemBytesMax: number
@@ -43,7 +49,7 @@ export const longStepsOver =
       itemBytesMax: request.body?.bytesMax ?? 0,
       count: (moreItems) => rateLimit?.(caller, headers, moreItems),
       nextTurn: async (items) => {
-        await admission.nextTurn(slot, items)
+        await admission.nextTurn(slot, Math.ceil(items / ITEMS_OF_A_REQUEST))
         if (isOld(askedMs)) await requireCaller(request)
         await shareLoop(caller.tenantId)
       },

@@ -370,6 +370,18 @@ const brokenBound = (slots: readonly Slot[], limits: Limits): string | null => {
   return null
 }
 
+t.test('a batch that is weighed before its turn takes as many slots once it begins', async (t) => {
+  const { arrive, weigh, turn, arriveAndWait, leave, working, slotOf } = admissionScene({ atOnceMax: 8 })
+  arrive('a0')
+  weigh(slotOf('a0'), 100)
+  void turn('a0')
+  arriveAndWait('b0')
+  await ticks()
+  t.strictSame(working, ['a0'], 'it begins while one slot is free, and fills all')
+  await leave('a0')
+  t.strictSame(working, ['a0', 'b0'])
+})
+
 t.test(
   'a batch counts as its items in progress, and other tenants take turns between its parts',
   async (t) => {
