@@ -13,17 +13,25 @@ export const NESTING_MAX = 512
  * it again.
  */
 export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>; depth: number } => {
+  const { members, depth } = membersNamed(text, () => true)
+  return { members, depth }
+}
+
+/** The same for members with certain names. `count` is that of all members. */
+export const membersNamed = (text: string, isWanted: (name: string) => boolean) => {
   const members = new Map<string, RawJson>()
+  let count = 0
   let depth = 0
   const at = skipBlanks(text, 0)
   if (text[at] === '{')
     eachChild(text, at, (name, begin) => {
       const value = endOfValue(text, begin)
-      members.set(name, { rawJson: text.slice(begin, value.end) })
+      if (isWanted(name)) members.set(name, { rawJson: text.slice(begin, value.end) })
+      count++
       depth = Math.max(depth, value.depth)
       return value.end
     })
-  return { members, depth }
+  return { members, count, depth }
 }
 
 /**

@@ -15,10 +15,16 @@ export const textOnceChecked = (): RawJson => CHECKED
 export const isKept = (output: unknown, name: string): boolean =>
   [AS_SENT, undefined].includes((output as Record<string, RawJson> | undefined)?.[name])
 
-/** The output of a shape for a JSON object, with the text of each member that is kept as text. */
+/** The names of the members that are kept as text, in the output of a shape for a JSON object. */
+export const namesOfTexts = <Output>(output: Output) => {
+  const names: Extract<keyof Output, string>[] = []
+  for (const name in output) if (output[name] === AS_SENT || output[name] === CHECKED) names.push(name)
+  return names
+}
+
+/** The same output, with the texts of these members. */
 export const withTexts = <Output>(output: Output, members: ReadonlyMap<string, RawJson>): Output => {
-  for (const name in output)
-    if (output[name] === AS_SENT || output[name] === CHECKED) output[name] = members.get(name) as never
+  for (const name of namesOfTexts(output)) output[name] = members.get(name) as never
   return output
 }
 

@@ -1,7 +1,7 @@
 import type * as v from 'valibot'
 import { scanMembers } from '../../json/is-json.ts'
-import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
-import { checkShape, isKept, type RawJson, withTexts } from '../../shapes/json.ts'
+import { membersNamed, NESTING_MAX } from '../../json/raw-json.ts'
+import { checkShape, isKept, namesOfTexts, type RawJson, withTexts } from '../../shapes/json.ts'
 import { type Fault, refuse } from './failures.ts'
 import { orNull } from './or-null.ts'
 
@@ -27,10 +27,11 @@ export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: str
 }
 
 const parseShortText = <Shape extends v.GenericSchema>(shape: Shape, text: string, parsed: unknown) => {
-  const value = parsed ?? parseJson(text)
-  const scanned = membersOf(text)
-  refuseExcess(scanned)
-  return bodyOf(checkShape(shape, value), scanned)
+  const checked = checkShape(shape, parsed ?? parseJson(text))
+  const kept: readonly string[] = namesOfTexts(checked.output)
+  const scanned = membersNamed(text, (name) => kept.includes(name))
+  refuseExcess(scanned.count, scanned.depth)
+  return bodyOf(checked, scanned)
 }
 
 /** Parses the contents of long objects and arrays only if the shape looks into one: most are kept as text. */
@@ -40,7 +41,7 @@ const parseLongText = <Shape extends v.GenericSchema>(
   scanned: Scanned,
   parsed: unknown,
 ) => {
-  refuseExcess(scanned)
+  refuseExcess(scanned.members.size, scanned.depth)
   const members = [...scanned.members]
   const emptied = members.map(([name, value]) => `${JSON.stringify(name)}:${emptiedIfLong(value)}`)
   const short = checkShape(shape, JSON.parse(`{${emptied}}`))
@@ -50,9 +51,9 @@ const parseLongText = <Shape extends v.GenericSchema>(
 
 type Scanned = { readonly members: ReadonlyMap<string, RawJson>; readonly depth: number }
 
-const refuseExcess = ({ members, depth }: Scanned): void => {
+const refuseExcess = (members: number, depth: number): void => {
   refuseDeep(depth)
-  if (members.size > MEMBERS_MAX) refuse('invalid_request', `The body has more than ${MEMBERS_MAX} members.`)
+  if (members > MEMBERS_MAX) refuse('invalid_request', `The body has more than ${MEMBERS_MAX} members.`)
 }
 
 const bodyOf = <Body>(
