@@ -1,6 +1,5 @@
 import { sha256 } from '../../core/engine/keys.ts'
 import { memoized } from '../../core/engine/memoized.ts'
-import { settledEach } from '../../core/engine/outcome.ts'
 import { eventsOfLog } from '../../core/events/new-event.ts'
 import type {
   Activities,
@@ -80,15 +79,19 @@ const NOT_COUNTED = piece`null::text as counted_id`
 
 /** Stores prospects and their logs. A change that only logs takes a shorter statement than any other. */
 export const postgresActivities = (query: Query, outbox: Outbox, together: Together): Activities => {
-  const recordChange = together.write(
-    'activities.record',
-    retriedThenHalved((recordings: readonly Recording[]) => recordChanges(query, outbox, recordings)),
-    {
-      tenantOf: ({ change }) => change.lookup.tenantId,
-      weightOf: ({ change }) => weightOfChange(change),
-      claimsOf,
-    },
+  const recordAllChanges = retriedThenHalved((recordings: readonly Recording[]) =>
+    recordChanges(query, outbox, recordings),
   )
+  const changeOptions = {
+    tenantOf: ({ change }: Recording) => change.lookup.tenantId,
+    weightOf: ({ change }: Recording) => weightOfChange(change),
+    claimsOf,
+  }
+  const recordChange = together.write('activities.record', recordAllChanges, changeOptions)
+  const recordChangeBatch = together.writeLists('activities.recordEach', recordAllChanges, {
+    ...changeOptions,
+    recordAlone: recordChange,
+  })
   const recordAllPlain = retriedThenHalved((logs: readonly PlainLog[]) => {
     const [log] = logs
     return log === undefined || logs.length > 1
@@ -118,8 +121,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
       return plainLog === null ? recordChange(recording) : recordPlainLog(plainLog)
     },
 
-    recordEach: (recordings) =>
-      recordApart(recordings, recordPlainBatch, (others) => settledEach(others, recordChange)),
+    recordEach: (recordings) => recordApart(recordings, recordPlainBatch, recordChangeBatch),
   }
 }
 

@@ -32,7 +32,7 @@ type WriteOptions<Change> = {
   readonly claimsOf?: (change: Change) => readonly string[]
 }
 
-type WriteListsOptions<Change> = Pick<WriteOptions<Change>, 'tenantOf' | 'weightOf'> & {
+type WriteListsOptions<Change> = WriteOptions<Change> & {
   readonly recordAlone: (change: Change) => Promise<Recorded>
 }
 
@@ -111,7 +111,7 @@ export const createTogether = ({ listsInFlightMax, observerOf = () => undefined 
     return (change) => (weightOf(change) < LARGE_WRITE ? recordSmall(change) : recordLarge(change))
   },
 
-  writeLists: (verb, recordAll, { tenantOf, weightOf, recordAlone }) => {
+  writeLists: (verb, recordAll, { tenantOf, weightOf, claimsOf, recordAlone }) => {
     type Changes = readonly Parameters<typeof recordAlone>[0][]
     const recordLists = gather<Changes, readonly Recorded[]>(
       async (lists) => {
@@ -132,6 +132,8 @@ export const createTogether = ({ listsInFlightMax, observerOf = () => undefined 
         isOfOneGroup: true,
         observer: observerOf(verb),
       },
+      // A list that waited for another one finds out by its statement which of its changes are overtaken.
+      claimsOf && { of: (changes) => changes.flatMap(claimsOf), wins: () => false, lost: [] },
     )
     return async (changes) => {
       try {

@@ -110,6 +110,38 @@ t.test('lists of two tenants are written apart, in the order in which they came'
   t.strictSame(lists, ['a1 a2', 'b1 b2', 'c1'])
 })
 
+t.test('a list waits for one that claims the same, and not for others', async (t) => {
+  const lists: string[] = []
+  const held: (() => void)[] = []
+  const { writeLists } = createTogether({ listsInFlightMax: 4 })
+  const recordAll = async (changes: readonly Change[]): Promise<Recorded[]> => {
+    lists.push(changes.map(({ text }) => text).join(' '))
+    await new Promise<void>((resolve) => held.push(resolve))
+    return changes.map(({ text }) => (text === 'late' ? 'overtaken' : 'recorded'))
+  }
+  const call = writeLists('things.recordEach', recordAll, {
+    tenantOf: ({ tenantId }) => tenantId,
+    weightOf: () => 0,
+    claimsOf: ({ claims = [] }) => claims,
+    recordAlone: async () => 'recorded',
+  })
+  const changeOf = (text: string, ...claims: string[]) => ({ tenantId: 'tenant', text, claims })
+  const first = call([changeOf('first', 'email'), changeOf('second', 'id')])
+  const last = call([changeOf('late', 'id'), changeOf('third')])
+  const other = call([changeOf('other', 'another email')])
+  await ticks(3)
+  t.strictSame(lists, ['first second other'])
+  held.shift()?.()
+  await ticks(3)
+  held.shift()?.()
+  t.strictSame(await Promise.all([first, last, other]), [
+    ['recorded', 'recorded'],
+    ['overtaken', 'recorded'],
+    ['recorded'],
+  ])
+  t.strictSame(lists, ['first second other', 'late third'])
+})
+
 t.test(
   'a list that fails is written change by change; if the store is away, it fails as a whole',
   async (t) => {
