@@ -181,14 +181,16 @@ export const columns = (alias: string, list: Columns | string) => {
 
 /**
  * A list that a statement brings along, as one array for each column: for a hundred logs this takes PostgreSQL half the time of
- * the JSON of `columns`, and as long for one. A column that is null in all rows is an empty array, which costs nothing.
+ * the JSON of `columns`, and as long for one. A column that is null in all rows is an empty array, which costs nothing. In the
+ * list of a `select`, arrays take less time than in `from`, where PostgreSQL first copies the rows of each.
  */
 export const arrays = (alias: string, list: Columns | string) => {
   const types = Object.entries(typeof list === 'string' ? columnsOf(list) : list)
   const members = types.map(([name]) => camelCase(name))
-  const between = types.map(([, type], i) => `::text::${type}[]${types[i + 1] ? ', ' : ''}`)
-  const names = types.map(([name]) => name).join(', ')
-  const texts = ['unnest(', ...between.slice(0, -1), `${between.at(-1)}) as ${alias} (${names})`]
+  const after = types.map(
+    ([name, type], i) => `::text::${type}[]) as ${name}${types[i + 1] ? ', unnest(' : `) as ${alias}`}`,
+  )
+  const texts = ['(select unnest(', ...after]
   /** `valuesOf` returns the values of a column, such as `pageId`, for all rows. */
   const fromColumns = (valuesOf: (member: string) => readonly Parameter[]): Piece => ({
     texts,
