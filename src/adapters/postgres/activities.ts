@@ -77,6 +77,9 @@ const NO_RECEIPT = piece`null::text as prospect_log_id, null::text as source, nu
         null::boolean as created_prospect, null::timestamptz as created_at`
 const NOT_COUNTED = piece`null::text as counted_id`
 
+/** From this length on, PostgreSQL reads arrays in less time than JSON. Such a statement is prepared twice. */
+const LONG_LIST = 16
+
 /** Stores prospects and their logs. A change that only logs takes a shorter statement than any other. */
 export const postgresActivities = (query: Query, outbox: Outbox, together: Together): Activities => {
   const recordAllChanges = retriedThenHalved((recordings: readonly Recording[]) =>
@@ -276,14 +279,15 @@ const recordChanges = async (
   const filling = identifiers.filter(({ number }) => recordings[number]?.change.unchangedSince !== null)
   const assumed = numberedRows(recordings, ({ change }) => change.assumed)
   const newEvents = numberedRows(recordings, ({ events }) => events.map(eventRow))
+  const from = recordings.length < LONG_LIST ? 'from' : 'fromArrays'
   const rows = await announce(
     query()<Events & { readonly number: number }>`
       with change as (
-        select * from ${CHANGE.from(changes)}
+        select * from ${CHANGE[from](changes)}
       ),
       -- An identifier no longer leads where the decision saw it lead.
       broken as (
-        select assumed.number from ${ASSUMED.from(assumed)}
+        select assumed.number from ${ASSUMED[from](assumed)}
           left join lateral (
             select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
             where i.tenant_id = assumed.tenant_id and i.kind = assumed.kind and i.hash = assumed.hash limit 1
@@ -338,19 +342,19 @@ const recordChanges = async (
       identified as (
         insert into identifiers (${IDENTIFIER.names})
         select ${IDENTIFIER.values}
-        from ${NEW_IDENTIFIER.from(sortedBy(identifiers, 'tenantId', 'kind', 'hash'))}
+        from ${NEW_IDENTIFIER[from](sortedBy(identifiers, 'tenantId', 'kind', 'hash'))}
         where (identifier.number in (select number from saved)) is true
       ),
       -- An identifier that fills an existing prospect is no longer a former one of it.
       regained as (
-        delete from former_identifiers f using ${NEW_IDENTIFIER.from(filling)}
+        delete from former_identifiers f using ${NEW_IDENTIFIER[from](filling)}
         where f.tenant_id = identifier.tenant_id and f.prospect_id = identifier.prospect_id
           and f.kind = identifier.kind and f.hash = identifier.hash
           and (identifier.number in (select number from saved)) is true
       ),
       -- A log whose change was not saved must leave no trace.
       log as (
-        select * from ${SENT_LOG.from(logs)}
+        select * from ${SENT_LOG[from](logs)}
         where (log.number in (select number from saved)) is true
       ),
       -- Sorted by the key, so that two lists with the same keys wait for each other in the same order.
@@ -376,7 +380,7 @@ const recordChanges = async (
           where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
         ))
         union all
-        select ${EVENT.values} from ${NEW_EVENT.from(newEvents)}
+        select ${EVENT.values} from ${NEW_EVENT[from](newEvents)}
         where (event.number in (select number from saved)) is true and (${everyEvent} or (
           select true from webhook_endpoints w
           where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1

@@ -164,6 +164,8 @@ export const columns = (alias: string, list: Columns | string) => {
     values: columnList((name, type) => `${alias}.${name}${isJson(type) ? '::json' : ''}`),
     /** These rows, for the `from` of a statement. */
     from,
+    /** The same, as `arrays`: for long lists. No column may be a list. */
+    fromArrays: arrays(alias, list).from,
     /**
      * The same, but one row is sent as parameters, which PostgreSQL reads in half the time, and no row as nothing, so that its plan
      * has no part for it: for statements that a single caller waits for most. Such a statement is prepared for no row, for one
