@@ -1,8 +1,8 @@
 import type { Recorded } from '../../core/ports/world.ts'
 import { memberOf } from '../stores/columns.ts'
-import { COLUMNS, sortedBy, without } from '../stores/rows.ts'
+import { COLUMNS, without } from '../stores/rows.ts'
 import { timelineKey } from '../stores/timeline-key.ts'
-import type { PlainLog } from './activities.ts'
+import { inKeyOrder, type PlainLog } from './activities.ts'
 import { arrays, columns, type Query } from './sql.ts'
 import type { NoteEvents } from './tenants-with-events.ts'
 
@@ -26,7 +26,7 @@ export const recordQuietBatch = async (
       insert into prospect_logs (${BATCH_STORED.names}, tenant_id, created_prospect, occurred_at, key_scope)
       select ${BATCH_STORED.values}, ${tenantId}, coalesce(log.created_prospect, false),
         coalesce(log.occurred_at, log.created_at), coalesce(log.key_scope, '')
-      from ${BATCH.fromColumns(columnsOf(inOrder(plainLogs)))}
+      from ${BATCH.fromColumns(columnsOf(inKeyOrder(plainLogs, ({ log }) => log)))}
       where log.unchanged_since = coalesce((
         select p.updated_at from prospects p
         where p.ctid = log.place and p.tenant_id = ${tenantId} and p.prospect_id = log.prospect_id
@@ -51,16 +51,6 @@ export const recordQuietBatch = async (
   if (row?.count === plainLogs.length) return plainLogs.map(() => 'recorded')
   const stored = new Set(row?.ids?.split(' '))
   return plainLogs.map(({ log }) => (stored.has(log.prospectLogId) ? 'recorded' : 'overtaken'))
-}
-
-/** Sorted by their keys, so that two lists with the same keys wait for each other in the same order. */
-const inOrder = (plainLogs: readonly PlainLog[]): readonly PlainLog[] => {
-  if (plainLogs.every(({ log }) => log.idempotencyKey === null)) return plainLogs
-  const keyed = plainLogs.map((plainLog) => {
-    const { source, idempotencyKey, keyScope } = plainLog.log
-    return { plainLog, source, idempotencyKey: idempotencyKey ?? '', keyScope }
-  })
-  return sortedBy(keyed, 'source', 'idempotencyKey', 'keyScope').map(({ plainLog }) => plainLog)
 }
 
 /** Returns the values of a column. Null stands for the usual value, because a column of nulls takes no time. */
