@@ -81,7 +81,11 @@ const NOT_COUNTED = piece`null::text as counted_id`
 const LONG_LIST = 16
 
 /** Stores prospects and their logs. A change that only logs takes a shorter statement than any other. */
-export const postgresActivities = (query: Query, outbox: Outbox, together: Together): Activities => {
+export const postgresActivities = (
+  query: Query,
+  outbox: Outbox,
+  together: Together,
+): Required<Activities> => {
   const recordAllChanges = retriedThenHalved((recordings: readonly Recording[]) =>
     recordChanges(query, outbox, recordings),
   )

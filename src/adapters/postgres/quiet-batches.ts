@@ -12,8 +12,9 @@ const BATCH = arrays('log', { ...OF_TENANT, unchanged_since: 'timestamptz', plac
 const BATCH_STORED = columns('log', without(OF_TENANT, 'created_prospect', 'occurred_at', 'key_scope'))
 
 /**
- * Stores the logs of one tenant, of a batch or of several, unless the tenant uses events: then it calls `noteEvents`. A prospect that is where it was when it was recalled is read
- * there, without its index: to look up people who are spread over a large table takes a third of the time of this statement.
+ * Stores the logs of one tenant, of a batch or of several, unless the tenant uses events: then it calls `noteEvents`. A
+ * prospect that is where it was when it was recalled is read there, without its index: to look up people who are spread over
+ * a large table would take a third of the time of this statement.
  */
 export const recordQuietBatch = async (
   query: Query,

@@ -26,7 +26,7 @@ const QUIET_LOG = columns('log', { ...COLUMNS.prospect_logs, unchanged_since: 't
  * statements.
  */
 export const skippingUnusedEvents = (
-  activities: Activities,
+  activities: Required<Activities>,
   query: Query,
   together: Together,
 ): Activities => {
@@ -45,7 +45,6 @@ export const skippingUnusedEvents = (
     retriedThenHalved((logs: readonly PlainLog[]) => recordQuietBatch(query, noteEvents, logs)),
     { ...plainOptions, recordAlone: recordQuietLog },
   )
-  const { recordEach = () => Promise.resolve([]) } = activities
   const recordQuietPerson = together.write(
     'activities.record',
     retriedThenHalved((changes: readonly LogChange[]) => recordQuietPeople(query, noteEvents, changes)),
@@ -78,11 +77,11 @@ export const skippingUnusedEvents = (
       const tenantId = recordings[0]?.change.lookup.tenantId ?? ''
       const isOfTenant = recordings.every(({ change }) => change.lookup.tenantId === tenantId)
       countDown(tenantId)
-      if (!isOfTenant || hasEvents(tenantId)) return recordEach(recordings)
-      const outcomes = await recordApart(recordings, recordQuietLists, recordEach)
+      if (!isOfTenant || hasEvents(tenantId)) return activities.recordEach(recordings)
+      const outcomes = await recordApart(recordings, recordQuietLists, activities.recordEach)
       if (!outcomes.includes('overtaken') || !hasEvents(tenantId)) return outcomes
       const overtaken = recordings.filter((_, i) => outcomes[i] === 'overtaken')
-      const later = (await recordEach(overtaken)).values()
+      const later = (await activities.recordEach(overtaken)).values()
       return outcomes.map((outcome) => (outcome === 'overtaken' ? (later.next().value ?? outcome) : outcome))
     },
   }
