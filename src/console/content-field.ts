@@ -1,11 +1,11 @@
 import { blankOf, textOf, type Value, valueIn } from './content.ts'
 import { area, linesOf } from './dialog.ts'
-import { bdi, button, type Child, h } from './dom.ts'
+import { type Attributes, bdi, button, type Child, h } from './dom.ts'
 import { segments } from './lists.ts'
 import { pretty } from './notices.ts'
 
-/** A longer text is edited in several lines. */
-const LINE_LENGTH_MAX = 80
+/** Characters in a line of a field, about. */
+const LINE_LENGTH = 80
 const ROWS_MAX = 12
 /** A content with more fields than this is edited only as JSON. */
 const FIELDS_MAX = 300
@@ -123,8 +123,7 @@ const fieldOf = (value: Value, write: (json: string) => void): HTMLElement => {
       if (isNumber && !areNumbers(event, lines)) return
       write(`[${isNumber ? lines : lines.map((line) => JSON.stringify(line))}]`)
     }
-    const rows = Math.min(children.length + 1, ROWS_MAX)
-    return h('label', label, h('textarea', { ...options, rows, oninput }), h('small', 'One per line.'))
+    return h('label', label, growingArea(options, oninput), h('small', 'One per line.'))
   }
   if (kind === 'number') {
     const oninput = (event: Event): void => {
@@ -136,12 +135,25 @@ const fieldOf = (value: Value, write: (json: string) => void): HTMLElement => {
     const typed = typedIn(event)
     write(kind === 'nothing' && typed === '' ? 'null' : JSON.stringify(typed))
   }
-  const isLong = value.name === 'text' || text.length > LINE_LENGTH_MAX || text.includes('\n')
-  if (!isLong) return h('label', label, h('input', { ...options, oninput }))
-  const rows = text
-    .split('\n')
-    .reduce((rows, line) => rows + 1 + Math.floor(line.length / LINE_LENGTH_MAX), 1)
-  return h('label', label, h('textarea', { ...options, rows: Math.min(rows + 1, ROWS_MAX), oninput }))
+  return h('label', label, growingArea(options, oninput))
+}
+
+/** A field with as many lines as its text needs, up to a maximum. Where the style sheet cannot do that, `rows` does. */
+const growingArea = (options: Attributes & { readonly value: string }, oninput: (event: Event) => void) => {
+  const grow = (event: Event): void => {
+    area.rows = rowsOf(area.value)
+    oninput(event)
+  }
+  const area = h('textarea', { ...options, class: 'growing', rows: rowsOf(options.value), oninput: grow })
+  return area
+}
+
+const rowsOf = (text: string): number => {
+  const rows = text.split('\n').map((line) => Math.ceil(line.length / LINE_LENGTH) || 1)
+  return Math.min(
+    rows.reduce((sum, count) => sum + count),
+    ROWS_MAX,
+  )
 }
 
 const areNumbers = ({ target }: Event, texts: readonly string[]): boolean => {

@@ -9,6 +9,8 @@ type FormOptions = {
   /** The text of the button that sends the form. */
   readonly action: Child
   readonly isDanger?: boolean
+  /** Only the button sends the form: Enter in a field does not. */
+  readonly needsButton?: boolean
   /** The title of the result, if `run` returns one. */
   readonly done?: string
   /** Returns the result to show, or undefined to close the dialog. If it fails, typed input stays. */
@@ -22,7 +24,8 @@ export const valuesIn = (form: HTMLFormElement): Values => {
 }
 
 /** Opens a form in a dialog. */
-export const openForm = ({ title, body, action, isDanger = false, done = title, run }: FormOptions): void => {
+export const openForm = (options: FormOptions): void => {
+  const { title, body, action, isDanger = false, needsButton = false, done = title, run } = options
   const problem = h('div.bad', { role: 'alert' })
   const submit = h('button', { class: isDanger ? 'danger' : 'primary' }, action)
   const cancel = button('Cancel', () => dialog.close())
@@ -52,7 +55,7 @@ export const openForm = ({ title, body, action, isDanger = false, done = title, 
   }
   const form: HTMLFormElement = h(
     'form',
-    { onsubmit: send },
+    { onsubmit: send, onkeydown: needsButton && keepEnter },
     heading,
     content,
     problem,
@@ -61,6 +64,12 @@ export const openForm = ({ title, body, action, isDanger = false, done = title, 
   const dialog: HTMLDialogElement = h('dialog', { 'aria-labelledby': 'dialog-title' }, form)
   openDialog(dialog)
   form.querySelector<HTMLElement>(':is(input, select, textarea):enabled')?.focus()
+}
+
+/** Keeps Enter in a field of one line, or on a choice, from sending the form. */
+const keepEnter = (event: Event): void => {
+  const { key, target } = event as KeyboardEvent
+  if (key === 'Enter' && target instanceof HTMLInputElement) event.preventDefault()
 }
 
 /** Asks for a confirmation before something is deleted. */

@@ -127,6 +127,8 @@ const openEditor = ({ title, content, proposal, note, about, name, when, plans, 
   openForm({
     title,
     action,
+    // Whoever presses Enter for a new line does not publish half a page.
+    needsButton: true,
     body: [
       contentField(before, note),
       name,

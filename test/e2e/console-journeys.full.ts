@@ -344,7 +344,7 @@ t.test('a page is edited as a draft, which the next edit replaces, and is publis
     await tabTo(page, '[name=when]')
     const chosen = () => page.locator('[name=when]:checked').getAttribute('value')
     for (let pressed = 0; pressed < 3 && (await chosen()) !== when; pressed++) await press(page, 'ArrowDown')
-    await press(page, 'Enter')
+    await pressOn(page, when === 'draft' ? 'Save the draft' : 'Publish')
     await dialogCloses(page)
   }
 

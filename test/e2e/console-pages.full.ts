@@ -160,6 +160,34 @@ t.test('nested values and lists are edited as fields, and the others stay unchan
   t.strictSame(wrong, [])
 })
 
+t.test('Enter begins a new line in a text, and sends nothing', { skip }, async (t) => {
+  const groupId = await newGroup()
+  const { address, path } = await newPage(groupId, '{"body":"One line.","price":1}')
+  const { page, call, wrong, shows } = await consoleWindow.open(address)
+  await page.getByRole('button', { name: 'Edit page' }).click()
+  const dialog = page.locator('dialog')
+  const body = dialog.getByLabel('body')
+  const heightOf = async () => (await body.boundingBox())?.height ?? 0
+  const height = await heightOf()
+  await body.press('End')
+  await page.keyboard.type('\nAnother one.\n\nAnd a third.')
+  t.ok((await heightOf()) > height + 40, 'it grows')
+
+  for (const name of ['price', 'Publish now']) await dialog.getByLabel(name).press('Enter')
+  t.equal(await dialog.count(), 1)
+  t.equal((await call('GET', `${path}/versions`)).body.items.length, 1)
+  await dialog.getByRole('button', { name: 'Publish' }).click()
+  await shows('Readers get version 2')
+  const { content } = (await call('GET', path)).body.publishedVersion
+  t.strictSame(content, { body: 'One line.\nAnother one.\n\nAnd a third.', price: 1 })
+
+  await goTo(page, `pages/${groupId}`)
+  await page.getByRole('button', { name: 'New page' }).click()
+  await dialog.locator('[name=customName]').press('Enter')
+  t.equal(await dialog.count(), 1)
+  t.strictSame(wrong, [])
+})
+
 t.test('a number that is none does not keep JSON from being saved', { skip }, async (t) => {
   const { address } = await newPage(await newGroup(), '{"price":1}')
   const { page, shows } = await consoleWindow.open(address)
