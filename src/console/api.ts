@@ -43,6 +43,7 @@ type ProblemFacts = {
   readonly instance: string
   readonly errors: readonly Fault[]
   readonly prospectId: string
+  readonly versionId: string
 }
 
 /** A refusal, in the words of the server. */
@@ -54,6 +55,8 @@ export class Problem extends Error {
   declare readonly retryAfterMs: number
   /** The person who already has the email or external id. */
   declare readonly prospectId: string | undefined
+  /** The version that is already scheduled for that minute. */
+  declare readonly versionId: string | undefined
   declare readonly status: number
   constructor(status: number, headers: Headers, text: string) {
     const facts = factsIn(text)
@@ -63,6 +66,7 @@ export class Problem extends Error {
     this.requestId = facts.instance ?? headers.get('x-request-id') ?? ''
     this.errors = facts.errors ?? []
     this.prospectId = facts.prospectId
+    this.versionId = facts.versionId
     this.retryAfterMs = Number(headers.get('retry-after') ?? 0) * 1_000
   }
 }

@@ -2,7 +2,7 @@ import { type Attributes, actions, button, type Child, h, zoneAt } from './dom.t
 import { errorOf, openDialog, showError } from './notices.ts'
 
 /** The values of a form's fields by name. */
-type Values = Readonly<Record<string, string>>
+export type Values = Readonly<Record<string, string>>
 type FormOptions = {
   readonly title: string
   readonly body: readonly Child[]
@@ -15,6 +15,17 @@ type FormOptions = {
   readonly done?: string
   /** Returns the result to show, or undefined to close the dialog. If it fails, typed input stays. */
   readonly run: (values: Values) => Promise<Child | undefined> | Promise<void>
+}
+
+/** A refusal that the reader can overcome: a button that says `action` does `run`, which ends the form as if it were sent. */
+export class Choice extends Error {
+  readonly action: string
+  readonly run: () => Promise<void>
+  constructor(message: string, action: string, run: () => Promise<void>) {
+    super(message)
+    this.action = action
+    this.run = run
+  }
 }
 
 /** The values of a form. Several ticked values of one name are separated by spaces. */
@@ -31,12 +42,15 @@ export const openForm = (options: FormOptions): void => {
   const cancel = button('Cancel', () => dialog.close())
   const content = h('div.fields', ...body)
   const heading = h('h2', { id: 'dialog-title' }, title)
-  const send = async (event: Event): Promise<void> => {
+  const send = (event: Event): Promise<void> => {
     event.preventDefault()
+    return attempt(() => run(valuesIn(form)))
+  }
+  const attempt = async (run: () => ReturnType<FormOptions['run']>): Promise<void> => {
     submit.disabled = true
     problem.replaceChildren()
     try {
-      const result = await run(valuesIn(form))
+      const result = await run()
       if (result === undefined) return dialog.close()
       heading.textContent = done
       content.replaceChildren(h('div', result))
@@ -47,7 +61,8 @@ export const openForm = (options: FormOptions): void => {
       cancel.focus()
     } catch (error) {
       if (!dialog.open) return showError(error)
-      problem.append(h('div', errorOf(error)))
+      const wayOn = error instanceof Choice && button(error.action, () => attempt(error.run))
+      problem.append(h('div', errorOf(error), ' ', wayOn))
       problem.scrollIntoView()
     } finally {
       submit.disabled = false

@@ -1,12 +1,12 @@
-import type { Page, PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
-import { call, can, get, path, type Slice } from './api.ts'
+import type { CreatedVersion, Page, PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
+import { call, can, get, Problem, path, type Slice } from './api.ts'
 import { blankOf, fieldsOf, valueIn } from './content.ts'
 import { contentField, typedContent } from './content-field.ts'
-import { area, askToDelete, field, isoOf, openForm, timeField } from './dialog.ts'
+import { area, askToDelete, Choice, field, isoOf, openForm, tick, timeField, type Values } from './dialog.ts'
 import { bdi, type Child, goTo, h, refill } from './dom.ts'
-import { notify, pretty } from './notices.ts'
+import { notify, pretty, showError } from './notices.ts'
 import { withExact } from './raw.ts'
-import { contentOf, plansOf } from './version.ts'
+import { contentOf, dayInZone, plansOf } from './version.ts'
 import { inputValueOf, type When, whenField } from './when-field.ts'
 
 /** Changes the page as it was shown when its dialog opened. */
@@ -56,7 +56,7 @@ const newestWithFields = async (url: string) => {
 }
 
 /** A page with its versions. `unschedule` returns the versions once one of them is no longer scheduled. */
-type Edited = {
+export type Edited = {
   readonly url: string
   readonly page: PageWithVersion
   readonly versions: readonly Version[]
@@ -64,27 +64,108 @@ type Edited = {
   readonly done: () => Promise<void>
 }
 
-/** Edits a page: its draft if its newest version is one, else what readers get. Saves that as a new version. */
-export const editPage = async (edited: Edited): Promise<void> => {
-  const { url, page, versions, done } = edited
+/**
+ * Edits a version that is scheduled, the draft if the newest version is one, or else what readers get. Saves that as a new
+ * version, which takes the place of the scheduled one.
+ */
+export const editPage = async (edited: Edited, scheduled?: Version): Promise<void> => {
+  const { url, page, versions } = edited
   const newest = versions[0]
   const draft = newest && isDraft(newest) ? newest : undefined
-  const baseId = draft?.versionId ?? page.publishedVersion?.versionId ?? newest?.versionId ?? ''
-  const read = await call<VersionWithContent>('GET', `${url}${path`/versions/${baseId}`}`)
+  const base = scheduled ?? draft ?? page.publishedVersion ?? newest
+  const read = await call<VersionWithContent>('GET', `${url}${path`/versions/${base?.versionId ?? ''}`}`)
   const content = contentOf(read)
+  const draftOrPage = draft ? 'Edit the draft' : 'Edit the page'
+  const draftOrNow = draft ? 'draft' : 'now'
   openEditor({
-    title: draft ? 'Edit the draft' : 'Edit the page',
+    title: scheduled ? `Edit version ${scheduled.versionNumber}` : draftOrPage,
     content: content === 'null' ? '' : content,
     proposal: SAMPLE,
     about: read.value.supplementaryContext,
-    when: draft ? 'draft' : 'now',
-    plans: plansToRemove(edited),
-    save: async (body, when) => {
-      await call('POST', `${url}/versions`, { body })
-      notify(SAVED[when])
-      await done()
+    when: scheduled ? 'later' : draftOrNow,
+    at: scheduled?.publishAt,
+    plans: h(
+      'div',
+      scheduled && replacementField(scheduled),
+      plansToRemove({
+        versions: without(scheduled, versions),
+        unschedule: async (other) => without(scheduled, await edited.unschedule(other)),
+      }),
+    ),
+    save: async (body, { when, publishAt, replaces }) => {
+      let versionNumber = 0
+      const create = async (): Promise<void> => {
+        const { value } = await call<CreatedVersion>('POST', `${url}/versions`, { body })
+        versionNumber = value.versionNumber
+      }
+      const isReplaced = scheduled && replaces && when !== 'draft'
+      const save = isReplaced ? () => saveInstead(scheduled, edited, create) : create
+      await saveAtFreeTime(edited, save, () => {
+        const isNext = versionNumber === (newest?.versionNumber ?? 0) + 1
+        const other = isNext ? '' : ` Version ${versionNumber - 1} was saved while you were editing.`
+        notify(`Version ${versionNumber} ${savedAs(when as When, publishAt)}${other}`)
+      })
     },
   })
+}
+
+const without = (version: Version | undefined, versions: readonly Version[]) =>
+  versions.filter(({ versionId }) => versionId !== version?.versionId)
+
+/** Asks whether what is saved replaces this version. */
+const replacementField = ({ versionNumber, publishAt, unpublishAt }: Version) => [
+  tick('replaces', `Replace version ${versionNumber}, scheduled for ${dayInZone(publishAt ?? '')}`, {
+    checked: true,
+  }),
+  unpublishAt &&
+    h(
+      'small',
+      `Version ${versionNumber} was to be unpublished on ${dayInZone(unpublishAt)}. The new version is not, unless you set that again under Publish….`,
+    ),
+]
+
+/** Saves something in place of a scheduled version, which stays scheduled if that fails. */
+const saveInstead = async (
+  scheduled: Version,
+  { url, unschedule, done }: Edited,
+  save: () => Promise<void>,
+): Promise<void> => {
+  const { versionId, versionNumber, publishAt, unpublishAt } = scheduled
+  await unschedule(scheduled)
+  try {
+    await save()
+  } catch (error) {
+    const body = { publishAt, unpublishAt: unpublishAt ?? undefined }
+    await call('POST', `${url}${path`/versions/${versionId}/publish`}`, { body })
+      .then(() => notify(`Version ${versionNumber} is scheduled again.`))
+      .then(done)
+      .catch(showError)
+    throw error
+  }
+}
+
+/** Saves something. If another version is scheduled for that time, it asks whether to replace that one. */
+const saveAtFreeTime = async (
+  edited: Edited,
+  save: () => Promise<void>,
+  announce: () => void,
+): Promise<void> => {
+  const finish = (): Promise<void> => {
+    announce()
+    return edited.done()
+  }
+  try {
+    await save()
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'schedule_taken') throw error
+    const other = await get<Version>(`${edited.url}${path`/versions/${error.versionId ?? ''}`}`)
+    throw new Choice(
+      `Version ${other.versionNumber} is already scheduled for ${dayInZone(other.publishAt ?? '')}. Choose another time, or replace it.`,
+      `Replace version ${other.versionNumber}`,
+      () => saveInstead(other, edited, save).then(finish),
+    )
+  }
+  await finish()
 }
 
 /** A version that was never published, and is not about to be. */
@@ -92,10 +173,12 @@ export const isDraft = ({ status, publishedAt }: Version): boolean =>
   status === 'ready' && publishedAt === null
 
 const ACTIONS: Readonly<Record<When, string>> = { now: 'Publish', later: 'Schedule', draft: 'Save the draft' }
-const SAVED: Readonly<Record<When, string>> = {
-  now: 'Saved. Readers get it in a moment.',
-  later: 'Saved. Readers get it at its time.',
-  draft: 'The draft is saved. Readers do not see it.',
+/** What becomes of a saved version. */
+const savedAs = (when: When, publishAt = ''): string => {
+  if (when === 'draft') return 'is saved as a draft. Readers do not see it.'
+  return when === 'now'
+    ? 'is saved. Readers get it in a moment.'
+    : `is scheduled for ${dayInZone(publishAt)}.`
 }
 
 type Editor = {
@@ -110,13 +193,16 @@ type Editor = {
   /** The field for the name of a new page. */
   readonly name?: HTMLElement
   readonly when: When
-  /** What else is scheduled. */
+  /** The time that is proposed. */
+  readonly at?: string | null | undefined
+  /** What is scheduled. */
   readonly plans?: HTMLElement
-  readonly save: (body: string, when: When) => Promise<void>
+  readonly save: (body: string, values: Values) => Promise<void>
 }
 
 /** The form to edit a page: what it shows, and when readers get it. */
-const openEditor = ({ title, content, proposal, note, about, name, when, plans, save }: Editor): void => {
+const openEditor = (editor: Editor): void => {
+  const { title, content, proposal, note, about, name, when, at = null, plans, save } = editor
   const before = pretty(content || proposal)
   const action = h('span', ACTIONS[when])
   const choose = (chosen: When): void => {
@@ -127,7 +213,7 @@ const openEditor = ({ title, content, proposal, note, about, name, when, plans, 
   openForm({
     title,
     action,
-    // Whoever presses Enter for a new line does not publish half a page.
+    // Enter is pressed for a new line, and must not publish half a page.
     needsButton: true,
     body: [
       contentField(before, note),
@@ -145,13 +231,16 @@ const openEditor = ({ title, content, proposal, note, about, name, when, plans, 
       whenField({
         texts: { now: 'Publish now', later: 'Publish at …', draft: 'Keep as a draft' },
         chosen: when,
+        at,
         choose,
       }),
       plans,
     ],
-    run: async ({ content: typed, supplementaryContext, customName, when, publishAt }) => {
+    run: async (values) => {
+      const { content: typed, supplementaryContext, customName, when, publishAt } = values
       const members = {
-        supplementaryContext: supplementaryContext || (about === null ? undefined : null),
+        // A new version would get that of the newest one by default, which need not be the one that is edited.
+        supplementaryContext: supplementaryContext || (name ? undefined : null),
         customName: customName || undefined,
         publish: when !== 'draft',
         publishAt: isoOf(publishAt),
@@ -159,7 +248,7 @@ const openEditor = ({ title, content, proposal, note, about, name, when, plans, 
       // Untouched content stays unchanged, byte for byte.
       const saved = typed === before ? content || 'null' : typedContent(typed)
       const body = saved === 'null' && name ? JSON.stringify(members) : withExact(members, 'content', saved)
-      await save(body, when as When)
+      await save(body, values)
     },
   })
 }
@@ -169,7 +258,7 @@ const plansToRemove = ({ versions, unschedule }: Pick<Edited, 'versions' | 'unsc
   const plans = h('div.warning', { role: 'status' })
   const show = (versions: readonly Version[]): void => {
     const remove = async (version: Version) => show(await unschedule(version))
-    refill(plans, plansOf(versions, 'what you publish before', remove))
+    refill(plans, plansOf(versions, 'goes live, even if you publish this one first', remove))
   }
   show(versions)
   return plans
@@ -180,19 +269,21 @@ export const isOlder = ({ versionNumber }: Version, { publishedVersion }: PageWi
   versionNumber < (publishedVersion?.versionNumber ?? 0)
 
 /** Publishes a version that is ready, now or later. Says what it replaces, and what is scheduled to replace it. */
-export const publishVersion = (
-  version: Version,
-  { page, versions, unschedule, done }: Omit<Edited, 'url'>,
-  hold: () => Change,
-): void => {
+export const publishVersion = (version: Version, edited: Edited, hold: () => Change): void => {
   let change = hold()
+  const { page, versions } = edited
   const { versionId, versionNumber, publishAt } = version
+  const unschedule = async (other: Version): Promise<readonly Version[]> => {
+    const left = await edited.unschedule(other)
+    // The reader has seen this change.
+    change = hold()
+    return without(version, left)
+  }
   const now = isOlder(version, page) ? 'Roll back' : 'Publish'
   const action = h('span')
   const choose = (when: When): void => {
     action.textContent = when === 'later' ? 'Schedule' : now
   }
-  const others = (versions: readonly Version[]) => versions.filter((other) => other.versionId !== versionId)
   const replaced = page.publishedVersion
   openForm({
     title: now === 'Publish' ? `Publish version ${versionNumber}` : `Roll back to version ${versionNumber}`,
@@ -220,23 +311,18 @@ export const publishVersion = (
           'Leave empty to keep it published. ',
         ),
       ),
-      plansToRemove({
-        versions: others(versions),
-        unschedule: async (other) => {
-          const left = others(await unschedule(other))
-          // The reader has seen this change.
-          change = hold()
-          return left
-        },
-      }),
+      plansToRemove({ versions: without(version, versions), unschedule }),
     ],
     run: async ({ publishAt, unpublishAt }) => {
       const body = { publishAt: isoOf(publishAt), unpublishAt: isoOf(unpublishAt) }
-      await change('POST', path`/versions/${versionId}/publish`, body)
-      notify(
-        publishAt ? `Version ${versionNumber} is scheduled.` : `Readers get version ${versionNumber} now.`,
+      const save = () => change('POST', path`/versions/${versionId}/publish`, body)
+      await saveAtFreeTime({ ...edited, unschedule }, save, () =>
+        notify(
+          publishAt
+            ? `Version ${versionNumber} is scheduled for ${dayInZone(publishAt)}.`
+            : `Readers get version ${versionNumber} now.`,
+        ),
       )
-      await done()
     },
   })
 }

@@ -24,6 +24,7 @@ import { below, expander, loadMore, openByClick, row, table } from './lists.ts'
 import { gated, idOf, notify } from './notices.ts'
 import {
   deletePage,
+  type Edited,
   editPage,
   isDraft,
   isOlder,
@@ -91,8 +92,8 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     await Promise.all([page.read(), loadVersions()])
     show()
   }
-  const publish = (version: Version) =>
-    publishVersion(version, { page: page.value, versions, unschedule, done: refresh }, hold)
+  const edited = (): Edited => ({ url, page: page.value, versions, unschedule, done: refresh })
+  const publish = (version: Version) => publishVersion(version, edited(), hold)
   /** Returns the versions without this schedule. */
   const unschedule = async ({ versionId, versionNumber }: Version): Promise<readonly Version[]> => {
     await call('POST', `${url}${path`/versions/${versionId}/unschedule`}`)
@@ -105,7 +106,8 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     notify('The page stays published.')
     await refresh()
   }
-  const edit = () => editPage({ url, page: page.value, versions, unschedule, done: refresh })
+  const edit = () => editPage(edited())
+  const editScheduled = (version: Version) => editPage(edited(), version)
   const setAddress = (search: Readonly<Record<string, string>>): void => {
     if (!signal.aborted) replaceAddress(['pages', groupId, pageId], search)
   }
@@ -142,6 +144,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     const isNewest = versionId === versions[0]?.versionId
     return [
       isNewest && isDraft(version) && isActive() && link('Edit', edit),
+      status === 'scheduled' && isActive() && link('Edit', () => editScheduled(version)),
       comparedId && button('Compare', () => compare(comparedId, versionId), LINK),
       publishButton(version, LINK),
       status === 'scheduled' && link('Unschedule', () => unschedule(version)),
@@ -179,7 +182,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     const isPublished = page.value.publishedVersion !== null
     refill(
       plans,
-      plansOf(versions, isPublished ? 'this' : null, unschedule),
+      plansOf(versions, isPublished ? 'replaces this' : 'is published', unschedule),
       unpublishAt &&
         plan(
           `On ${dayInZone(unpublishAt)}, the page is unpublished.`,

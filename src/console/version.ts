@@ -37,21 +37,20 @@ export const readersOf = ({ publishedVersion, latestVersion, unpublishAt }: Page
 }
 
 /**
- * What is scheduled, the earliest first: a sentence for each version, with a button that unschedules it. `replaced`: what
- * readers get until then, or null for nothing.
+ * What is scheduled, the earliest first: a sentence for each version, with a button that unschedules it. `change`: what it
+ * does to what readers get until then.
  */
 export const plansOf = (
   versions: readonly Version[],
-  replaced: string | null,
+  change: string,
   unschedule: (version: Version) => unknown,
 ): Child => {
   const scheduled = versions.filter(({ status, publishAt }) => status === 'scheduled' && publishAt)
   const ordered = scheduled.toSorted((a, b) => (a.publishAt ?? '').localeCompare(b.publishAt ?? ''))
   return ordered.map((version) => {
     const { versionNumber, publishAt, unpublishAt } = version
-    const change = replaced === null ? 'is published' : `replaces ${replaced}`
     return plan(
-      `On ${dayInZone(publishAt ?? '')}, version ${versionNumber} ${change}${unpublishAt ? `, until ${dayInZone(unpublishAt)}` : ''}.`,
+      `On ${dayInZone(publishAt ?? '')}, version ${versionNumber} ${change}.${unpublishAt ? ` It is unpublished on ${dayInZone(unpublishAt)}.` : ''}`,
       button(`Unschedule version ${versionNumber}`, () => unschedule(version), { class: 'link' }),
     )
   })

@@ -381,7 +381,7 @@ t.test(
     await shows(/^On \w+, \d+ \w+, 09:00 \S+, version 2 replaces this\.$/)
 
     await openEditor(page)
-    await page.getByText(/, version 2 replaces what you publish before\./).waitFor()
+    await page.getByText(/, version 2 goes live, even if you publish this one first\./).waitFor()
     await pressOn(page, 'Unschedule version 2')
     await page.locator('dialog', { hasText: 'replaces' }).waitFor({ state: 'detached' })
     await pressOn(page, 'Publish')

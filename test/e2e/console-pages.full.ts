@@ -5,7 +5,8 @@ import { until } from '../support/program.ts'
 /** Pages: versions that are read, compared and published, contents that are edited as fields, and times that are proposed. */
 
 const skip = noConsole
-const consoleWindow = sharedConsole()
+/** 409: a time is taken by another version. */
+const consoleWindow = sharedConsole({ refused: [409] })
 t.afterEach(consoleWindow.leave)
 
 const newGroup = async (): Promise<string> => {
@@ -61,12 +62,104 @@ t.test('what is scheduled is unscheduled in the question before a roll back', { 
 
   const dialog = page.locator('dialog')
   await dialog.getByRole('button', { name: 'Unschedule version 3' }).click()
-  await dialog.getByText('replaces what you publish').waitFor({ state: 'detached' })
+  await dialog.getByText('even if you publish').waitFor({ state: 'detached' })
   await dialog.getByRole('button', { name: 'Roll back', exact: true }).click()
 
   await shows('Readers get version 1 now.')
   t.match((await call('GET', path)).body, { publishedVersion: { versionNumber: 1 } })
   t.strictSame(wrong, [])
+})
+
+/** A page with version 2, scheduled for tomorrow. */
+const pageWithSchedule = async () => {
+  const { address, path } = await newPage(await newGroup(), OLD)
+  const { call } = await consoleWindow.scene()
+  const publishAt = new Date(Math.ceil(Date.now() / 60_000) * 60_000 + 86_400_000).toISOString()
+  await call('POST', `${path}/versions`, { publishAt, content: { title: 'For Monday' } })
+  const versions = async () => (await call('GET', `${path}/versions`)).body.items
+  await until('it is scheduled', async () => (await versions())[0].status === 'scheduled')
+  return { address, path, publishAt, versions }
+}
+
+t.test('a scheduled version is edited, and the new one takes its time', { skip }, async (t) => {
+  const { address, publishAt, versions } = await pageWithSchedule()
+  const { page, wrong, shows } = await consoleWindow.open(address)
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  const dialog = page.locator('dialog')
+  t.equal(await dialog.getByLabel('title').inputValue(), 'For Monday')
+  t.ok(await dialog.getByLabel(/^Replace version 2, scheduled for \w+, /).isChecked())
+  await dialog.getByLabel('title').fill('For Tuesday')
+  await dialog.getByRole('button', { name: 'Schedule', exact: true }).click()
+
+  await shows(/^Version 3 is scheduled for \w+, \d+ \w+, \d\d:\d\d \S+\.$/)
+  await until('it is scheduled', async () => (await versions())[0].status === 'scheduled')
+  t.match(await versions(), [
+    { versionNumber: 3, publishAt },
+    { versionNumber: 2, publishAt: null, status: 'ready' },
+    { versionNumber: 1 },
+  ])
+  t.strictSame(wrong, [])
+})
+
+t.test(
+  'a scheduled version stays scheduled if the one that replaces it is not saved',
+  { skip },
+  async (t) => {
+    const { address, publishAt, versions } = await pageWithSchedule()
+    const { page, shows } = await consoleWindow.open(address)
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.route(/\/versions$/, (route) =>
+      route.request().method() === 'POST' ? route.abort() : route.continue(),
+    )
+    await page.locator('dialog').getByRole('button', { name: 'Schedule', exact: true }).click()
+
+    await shows('Version 2 is scheduled again.')
+    t.equal(await page.locator('dialog').count(), 1, 'what was typed stays')
+    t.match(await versions(), [{ versionNumber: 2, status: 'scheduled', publishAt }, {}])
+  },
+)
+
+t.test('a time that another version has is offered in words', { skip }, async (t) => {
+  const { address, versions } = await pageWithSchedule()
+  const { page, wrong, shows } = await consoleWindow.open(address)
+  const dialog = page.locator('dialog')
+  const publishAt = (await versions())[0].publishAt
+  const local = await page.evaluate((at) => {
+    const date = new Date(at)
+    return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+  }, publishAt)
+
+  await page.getByRole('button', { name: 'Edit page' }).click()
+  await dialog.getByLabel('Publish at …').check()
+  await dialog.locator('[name=publishAt]').fill(local)
+  await dialog.getByRole('button', { name: 'Schedule', exact: true }).click()
+  await shows(/^Version 2 is already scheduled for .* Choose another time, or replace it\.$/)
+  t.notMatch(await dialog.innerText(), /schedule_taken|request/)
+  await dialog.getByRole('button', { name: 'Replace version 2' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await until('it is scheduled', async () => (await versions())[0].status === 'scheduled')
+  t.match(await versions(), [{ versionNumber: 3, publishAt }, { publishAt: null }, {}])
+
+  await page.locator('tr', { hasText: 'Version 2' }).getByRole('button', { name: 'Publish…' }).click()
+  await dialog.getByLabel('Publish at …').check()
+  await dialog.locator('[name=publishAt]').fill(local)
+  await dialog.getByRole('button', { name: 'Schedule', exact: true }).click()
+  await dialog.getByRole('button', { name: 'Replace version 3' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  t.match(await versions(), [{ publishAt: null, status: 'ready' }, { publishAt, status: 'scheduled' }, {}])
+  t.strictSame(wrong, [])
+})
+
+t.test('a draft says which version was saved while it was edited', { skip }, async (t) => {
+  const { address, path } = await newPage(await newGroup(), OLD)
+  const { page, call, shows } = await consoleWindow.open(address)
+  await page.getByRole('button', { name: 'Edit page' }).click()
+  const dialog = page.locator('dialog')
+  await dialog.getByLabel('Keep as a draft').check()
+  await call('POST', `${path}/versions`, { content: {}, publish: false })
+  await dialog.getByRole('button', { name: 'Save the draft' }).click()
+  await shows(/^Version 3 is saved as a draft\..* Version 2 was saved while you were editing\.$/)
+  t.pass('it is shown')
 })
 
 t.test('the link to an open version opens it', { skip }, async (t) => {
