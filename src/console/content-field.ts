@@ -1,4 +1,4 @@
-import { blankOf, textOf, type Value, valueIn } from './content.ts'
+import { blankOf, textOf, type Value, valueIn, withMember } from './content.ts'
 import { area, linesOf } from './dialog.ts'
 import { type Attributes, bdi, button, type Child, h } from './dom.ts'
 import { segments } from './lists.ts'
@@ -34,12 +34,42 @@ export const contentField = (value: string, note?: Child) => {
     form.replaceChildren()
     if (isForm) showFields(form, input.value.trim() || '{}', write)
     form.hidden = !isForm
+    adder.hidden = !isForm
     text.hidden = isForm
     check()
   }
+  const adder = fieldAdder((name) => {
+    write(withMember(input.value.trim() || '{}', name))
+    show('form')
+    focusOn(form, name)
+  })
   const tabs = segments('How the content is edited', { form: 'Fields', json: 'JSON' }, 'form', show)
   show('form')
-  return h('div.fields', h('div', h('b', 'Content '), tabs, note && h('small', note)), form, text)
+  return h('div.fields', h('div', h('b', 'Content '), tabs, note && h('small', note)), form, adder, text)
+}
+
+/** Asks for the name of a field for a text. */
+const fieldAdder = (add: (name: string) => void) => {
+  const name = h('input', { autocomplete: 'off' })
+  const addNamed = (): void => {
+    const typed = name.value.trim()
+    name.value = ''
+    if (typed === '') name.focus()
+    else add(typed)
+  }
+  name.addEventListener('keydown', ({ key }) => key === 'Enter' && addNamed())
+  return h(
+    'details',
+    h('summary', 'Add a field'),
+    h('div.field-adder', h('label', 'Name of the field', name), button('Add', addNamed)),
+    h('small', 'It takes a text. Your programs must know the name to show it.'),
+  )
+}
+
+/** Moves the focus to the field with this path, or to the first inside. */
+const focusOn = (form: HTMLElement, path: string): void => {
+  const controls = [...form.querySelectorAll<HTMLElement>('[data-path]')]
+  controls.find(({ dataset }) => `${dataset['path']} › `.startsWith(`${path} › `))?.focus()
 }
 
 /** Shows a field for each value in a JSON object. `write` gets the JSON whenever it is edited. */
@@ -67,8 +97,7 @@ const showFields = (form: HTMLElement, json: string, write: (json: string) => vo
   const setItems = (list: Value, items: readonly string[], focused: string): void => {
     edit(list, `[${items}]`)
     showFields(form, edited(root), write)
-    const controls = [...form.querySelectorAll<HTMLElement>('[data-path]')]
-    controls.find(({ dataset }) => `${dataset['path']} › `.startsWith(`${focused} › `))?.focus()
+    focusOn(form, focused)
   }
 
   const fieldsIn = (value: Value): readonly Node[] => {
@@ -93,7 +122,10 @@ const showFields = (form: HTMLElement, json: string, write: (json: string) => vo
   }
   const fields = root.kind === 'object' ? fieldsIn(root) : []
   const isForm = fields.length > 0 && fields.length <= FIELDS_MAX
-  const why = `This content has ${fields.length === 0 ? 'no' : 'too many'} fields. Edit it under JSON.`
+  const why =
+    fields.length === 0
+      ? 'This content has no fields yet. Add one, or edit the JSON.'
+      : 'This content has too many fields. Edit it under JSON.'
   form.replaceChildren(...(isForm ? fields : [h('p.muted', why)]))
 }
 

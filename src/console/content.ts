@@ -87,6 +87,15 @@ export const blankOf = ({ kind, json, children }: Value): string => {
   return json.startsWith('{') ? '{}' : '[]'
 }
 
+/** A JSON object with one more member, an empty text, unless it has a member of that name. */
+export const withMember = (json: string, name: string): string => {
+  const { children, begin, json: object } = valueIn(json)
+  if (children.some((child) => child.name === name)) return json
+  const end = begin + object.length - 1
+  const comma = children.length > 0 ? ',' : ''
+  return `${json.slice(0, end)}${comma}${JSON.stringify(name)}:""${json.slice(end)}`
+}
+
 /** A field that differs: null on the side that lacks it. */
 export type Change = { readonly before: Value | null; readonly after: Value | null }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { blankOf, changedFields, fieldsOf, textOf, valueIn } from '../../src/console/content.ts'
+import { blankOf, changedFields, fieldsOf, textOf, valueIn, withMember } from '../../src/console/content.ts'
 
 /** What the console makes of a page's content: its fields, and what changed between two versions. */
 
@@ -58,6 +58,12 @@ t.test('the same fields with nothing in them are proposed for another page', asy
     '{"t":"x","n":14.90,"f":true,"z":null,"l":["a"],"o":{"t":"y"},"faq":[{"q":"1"},{"q":"2"}],"e":{ }}'
   const blank = '{"t":"","n":0,"f":false,"z":null,"l":[],"o":{"t":""},"faq":[{"q":""}],"e":{}}'
   t.equal(blankOf(valueIn(content)), blank)
+})
+
+t.test('a member is added at the end of an object, unless it has one of that name', async (t) => {
+  t.equal(withMember('{}', 'a'), '{"a":""}')
+  t.equal(withMember(' {"a": 1.0 } ', 'b "c"'), ' {"a": 1.0 ,"b \\"c\\"":""} ')
+  t.equal(withMember('{"a":1}', 'a'), '{"a":1}')
 })
 
 t.test('fields are changed, added and removed, and blanks between them do not count', async (t) => {

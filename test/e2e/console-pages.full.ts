@@ -140,6 +140,7 @@ t.test('a time that another version has is offered in words', { skip }, async (t
   await until('it is scheduled', async () => (await versions())[0].status === 'scheduled')
   t.match(await versions(), [{ versionNumber: 3, publishAt }, { publishAt: null }, {}])
 
+  await shows('version 3 is newer and goes live')
   await page.locator('tr', { hasText: 'Version 2' }).getByRole('button', { name: 'Publish…' }).click()
   await dialog.getByLabel('Publish at …').check()
   await dialog.locator('[name=publishAt]').fill(local)
@@ -323,6 +324,24 @@ t.test('a new page has the fields of the newest page of its group, and no values
   })
   await shows('The same fields as on Spring sale 2.')
   t.notOk(await page.locator('dialog').getByLabel('isNew').isChecked())
+})
+
+t.test('a field is added by its name, with Enter', { skip }, async (t) => {
+  const { address, path } = await newPage(await newGroup(), '{"title":"Tulips","price":14.90}')
+  const { page, call, wrong, shows } = await consoleWindow.open(address)
+  await page.getByRole('button', { name: 'Edit page' }).click()
+  const dialog = page.locator('dialog')
+  await dialog.getByText('Add a field').click()
+  await dialog.getByLabel('Name of the field').fill('sub "title"')
+  await press(page, 'Enter')
+  t.ok(await dialog.getByLabel('sub "title"').evaluate((field) => field.matches(':focus')))
+  await page.keyboard.type('For spring')
+  await dialog.getByRole('button', { name: 'Publish' }).click()
+
+  await shows('Readers get version 2')
+  const { text } = await call('GET', path)
+  t.match(text.replaceAll(/\s/g, ''), '{"title":"Tulips","price":14.90,"sub\\"title\\"":"Forspring"}')
+  t.strictSame(wrong, [])
 })
 
 t.test('a page has one name everywhere, and its generated name is explained', { skip }, async (t) => {
