@@ -216,8 +216,8 @@ const openEditor = (editor: Editor): void => {
     // Enter is pressed for a new line, and must not publish half a page.
     needsButton: true,
     body: [
-      contentField(before, note),
       name,
+      contentField(before, note),
       h(
         'details',
         h('summary', 'What is it about?'),

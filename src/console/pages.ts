@@ -1,7 +1,7 @@
 import type { Page } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import { call, can, get, path, type Slice } from './api.ts'
-import { area, askToDelete, field, openForm } from './dialog.ts'
+import { area, askToDelete, choice, field, openForm } from './dialog.ts'
 import {
   actions,
   addressOf,
@@ -25,7 +25,7 @@ import { gated, idOf, lack, notify } from './notices.ts'
 import { pageView } from './page.ts'
 import { createPage } from './page-dialogs.ts'
 
-const STATUSES = { '': 'Active and archived', active: 'Active', archived: 'Archived', deleted: 'Deleted' }
+const STATUSES = { '': 'Not deleted', active: 'Active', archived: 'Archived', deleted: 'Deleted' }
 
 /** All page groups, the pages of one group, or one page with its versions. */
 export const view: View = (place, signal) => {
@@ -37,8 +37,13 @@ const statusTag = (status: string) => tag(status, status === 'active' ? 'ok' : '
 
 const groupsView = async (place: Place, signal: AbortSignal) => {
   const status = place.search.get('status') ?? ''
-  const load = (cursor: string | undefined) =>
-    get<Slice<PageGroup>>('/page_groups', { limit: 50, status, cursor }, signal)
+  const newPage = gated('pages:write', 'New page', createPageInGroup)
+  newPage.hidden = true
+  const load = async (cursor: string | undefined) => {
+    const slice = await get<Slice<PageGroup>>('/page_groups', { limit: 50, status, cursor }, signal)
+    if (slice.items.some(({ status }) => status === 'active')) newPage.hidden = false
+    return slice
+  }
   const rowOf = ({ pageGroupId, title, name, status, pagesCount, updatedAt }: PageGroup) =>
     row(
       rowLink(status === 'deleted' ? null : addressOf(['pages', pageGroupId]), title, name),
@@ -52,7 +57,7 @@ const groupsView = async (place: Place, signal: AbortSignal) => {
     h(
       'header',
       h('h1', 'Pages'),
-      actions(gated('page_groups:write', 'New group', createGroup, { class: 'primary' })),
+      actions(newPage, gated('page_groups:write', 'New group', createGroup, { class: 'primary' })),
     ),
     h('p', segments('State of the groups', STATUSES, status, choose)),
     list,
@@ -86,6 +91,22 @@ const createGroup = (): void =>
       goTo(['pages', value.pageGroupId])
     },
   })
+
+/** Groups to choose from for a new page. */
+const GROUPS_MAX = 100
+/** Asks for the group of a new page, unless there is only one. */
+const createPageInGroup = async (): Promise<void> => {
+  const { items } = await get<Slice<PageGroup>>('/page_groups', { limit: GROUPS_MAX, status: 'active' })
+  const [first, ...others] = items
+  if (first && others.length === 0) return createPage(first.pageGroupId)
+  const titles = items.map(({ pageGroupId, title, name }) => [pageGroupId, `${title} (${name})`])
+  openForm({
+    title: 'New page',
+    action: 'Next',
+    body: [choice('In the group', 'groupId', Object.fromEntries(titles))],
+    run: ({ groupId = '' }) => createPage(groupId),
+  })
+}
 
 const groupView = async (groupId: string, signal: AbortSignal) => {
   const url = path`/page_groups/${groupId}`

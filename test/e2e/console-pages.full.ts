@@ -326,6 +326,27 @@ t.test('a new page has the fields of the newest page of its group, and no values
   t.notOk(await page.locator('dialog').getByLabel('isNew').isChecked())
 })
 
+t.test('a new page begins with its name, and with its group if there are several', { skip }, async (t) => {
+  const groupId = await newGroup()
+  const { page, call, wrong } = await consoleWindow.open('now')
+  const { body: other } = await call('POST', '/v0/page_groups', { name: 'autumn', title: 'Bulbs' })
+  await goTo(page, 'pages')
+  await page.getByRole('button', { name: 'New page' }).click()
+  const dialog = page.locator('dialog')
+  await dialog.getByLabel('In the group').selectOption(groupId)
+  await dialog.getByRole('button', { name: 'Next' }).click()
+  const name = dialog.getByLabel('Name of the page')
+  await name.waitFor()
+  await until('the first dialog is closed', async () => (await dialog.count()) === 1)
+  t.ok(await name.evaluate((field) => field.matches(':focus')), 'the name comes first')
+  await page.keyboard.type('Tulips')
+  await dialog.getByRole('button', { name: 'Publish' }).click()
+  await page.getByRole('heading', { name: 'Tulips' }).waitFor()
+  t.match(page.url(), `pages/${groupId}/page_`)
+  await call('DELETE', `/v0/page_groups/${other.pageGroupId}`)
+  t.strictSame(wrong, [])
+})
+
 t.test('a field is added by its name, with Enter', { skip }, async (t) => {
   const { address, path } = await newPage(await newGroup(), '{"title":"Tulips","price":14.90}')
   const { page, call, wrong, shows } = await consoleWindow.open(address)
