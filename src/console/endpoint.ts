@@ -1,5 +1,5 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
-import { call, path, pollOf } from './api.ts'
+import { call, can, path, pollOf } from './api.ts'
 import { nameOf, whyFailing } from './attention.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { askToDelete, hoursField, isoOf, openForm, tick, timeField } from './dialog.ts'
@@ -10,7 +10,7 @@ import { forOperator, gated, idOf, notify, pretty } from './notices.ts'
 import { memberOf } from './raw.ts'
 import { repeat } from './repeat.ts'
 import { editReceiver, isReceiver } from './send-to.ts'
-import { sendTest, templateEditor } from './template-editor.ts'
+import { NOTHING_TO_SEND, sendTest, templateEditor } from './template-editor.ts'
 
 /** One endpoint: its health, its template and its deliveries. */
 export const endpointView = async (id: string, place: Place, signal: AbortSignal) => {
@@ -47,7 +47,9 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   }
   const test = async (): Promise<void> => {
     await template?.load()
-    await sendTest(url, () => template?.eventId(), tested)
+    const hasNone = template !== null && can('prospect_logs:read') && !template.newestLogId()
+    if (hasNone) refill(tested, h('p.muted', NOTHING_TO_SEND))
+    else await sendTest(url, template?.newestLogId(), tested)
   }
   const edit = () => (isReceiver(endpoint) ? editReceiver(endpoint, change) : editEndpoint())
   const editEndpoint = () =>
@@ -101,7 +103,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   const deliveries = deliveriesOf(url, place, signal, () => endpoint)
   const poll = pollOf<WebhookEndpoint>(url)
   const work = async (): Promise<void> => {
-    if (template && !template.eventId()) await template.load()
+    if (template && !template.newestLogId()) await template.load()
     const answer = await poll({}, signal)
     if (answer) {
       endpoint = answer.value

@@ -10,7 +10,8 @@ const DATA_BYTES_MAX = 20_480
 
 export const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
-export type NewestEvent = { readonly eventId: string; readonly text: string }
+/** The event that webhooks send for an activity, as they send it. */
+export type NewestEvent = { readonly prospectLogId: string; readonly text: string }
 
 /** Of more sources than this, only the first are searched. */
 const SOURCES_MAX = 6
@@ -41,7 +42,7 @@ export const readNewestEvent = async (
     timestamp: createdAt,
     tenantId: session.self?.tenantId,
   }
-  return { eventId, text: withExact(members, 'data', dataOf(log, person)) }
+  return { prospectLogId, text: withExact(members, 'data', dataOf(log, person)) }
 }
 
 const dataOf = (log: string, person: Prospect | null): string => {

@@ -6,7 +6,7 @@ import { secretToCopy } from './endpoint-form.ts'
 import { knownSources } from './known-sources.ts'
 import { withExact } from './raw.ts'
 import { RECEIVERS, type Receiver, type ReceiverName } from './receivers.ts'
-import { sendTest, templateEditor } from './template-editor.ts'
+import { NOTHING_TO_SEND, sendTest, templateEditor } from './template-editor.ts'
 
 /** Sources that one endpoint can name. */
 const SOURCES_MAX = 50
@@ -52,7 +52,7 @@ export const sendTo = async (name: ReceiverName, source?: string): Promise<void>
   adapt()
   openForm({
     title: 'Send to a CRM or another tool',
-    done: 'Connected',
+    done: 'Saved. Nothing was sent yet.',
     action: 'Connect',
     body: [receiver, hint, addressPlace, token, activities.element, editor.element],
     run: async (values) => {
@@ -69,11 +69,10 @@ export const sendTo = async (name: ReceiverName, source?: string): Promise<void>
       const { value } = await call<WebhookEndpointWithSecret>('POST', '/webhook_endpoints', { body })
       const { webhookEndpointId, secret } = value
       goTo(['webhooks', webhookEndpointId])
+      await editor.load()
       const result = h('div', { role: 'status' })
-      const test = async () => {
-        await editor.load()
-        await sendTest(path`/webhook_endpoints/${webhookEndpointId}`, editor.eventId, result)
-      }
+      const url = path`/webhook_endpoints/${webhookEndpointId}`
+      const test = () => sendTest(url, editor.newestLogId(), result)
       return [
         h(
           'p',
@@ -81,13 +80,16 @@ export const sendTo = async (name: ReceiverName, source?: string): Promise<void>
           sources && ['of ', h('b', bdi(sources.join(', '))), ' '],
           `is sent to ${name}.`,
         ),
-        actions(button('Send the newest activity as a test', test)),
+        h('p', editor.newestLogId() ? WHETHER_IT_WORKS : NOTHING_TO_SEND),
+        editor.newestLogId() && actions(button('Send the newest activity as a test', test)),
         result,
         chosen().verifiesSignatures && secretToCopy(secret),
       ]
     },
   })
 }
+
+const WHETHER_IT_WORKS = 'A test shows whether it arrives, with the activity that you just saw.'
 
 const RECEIVER_TEXTS = Object.fromEntries(Object.entries(RECEIVERS).map(([id, { text }]) => [id, text]))
 

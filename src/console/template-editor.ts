@@ -1,7 +1,7 @@
 import { parseTemplate, render } from '../json/template.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import type { WebhookTest } from '../shapes/webhook.ts'
-import { call, can, get, Problem, type Slice } from './api.ts'
+import { call, can, get, type Slice } from './api.ts'
 import { area } from './dialog.ts'
 import { type Child, h, refill } from './dom.ts'
 import { bytesOf, type NewestEvent, readNewestEvent } from './newest-event.ts'
@@ -78,7 +78,7 @@ export const templateEditor = (
     input,
     show,
     load,
-    eventId: () => event?.eventId,
+    newestLogId: () => event?.prospectLogId,
   }
 }
 
@@ -107,11 +107,14 @@ const bodyOf = (text: string, event: NewestEvent): Child => {
   return code(pretty(body), 'Body')
 }
 
-/** Sends the newest activity to an endpoint as a test, and shows what the receiver answered. */
-export const sendTest = async (url: string, eventId: () => string | undefined, result: HTMLElement) => {
+export const NOTHING_TO_SEND =
+  'There is no activity to send yet. Fill in the form yourself, for example, and test then.'
+
+/** Sends an activity to an endpoint as a test, or an event made up for it, and shows what the receiver answered. */
+export const sendTest = async (url: string, prospectLogId: string | undefined, result: HTMLElement) => {
   refill(result, 'Sending…')
   try {
-    const { value, text } = await call<WebhookTest>('POST', `${url}/test`, { body: { eventId: eventId() } })
+    const { value, text } = await call<WebhookTest>('POST', `${url}/test`, { body: { prospectLogId } })
     const { delivered, statusCode, durationMs, error, answer } = value
     refill(
       result,
@@ -123,8 +126,6 @@ export const sendTest = async (url: string, eventId: () => string | undefined, r
     )
   } catch (error) {
     refill(result)
-    if (!(error instanceof Problem && error.code === 'event_not_found')) throw error
-    const why = 'The newest activity is older than the endpoint. Send another one, and test then.'
-    refill(result, h('p.warning', why))
+    throw error
   }
 }

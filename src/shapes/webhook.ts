@@ -146,7 +146,11 @@ export type SecretRotation = v.InferOutput<typeof SecretRotation>
 export const WebhookTrial = bodyOf({
   eventId: optional(
     id('event'),
-    'The event to send, under its own id. Without it: one of the type `webhook_endpoint.test`.',
+    'The event to send, under its own id. Without it and `prospectLogId`: one of the type `webhook_endpoint.test`.',
+  ),
+  prospectLogId: optional(
+    id('prospectlog'),
+    'Instead of `eventId`: the activity to send, as a webhook of its `prospect_log.created`. It may have arrived before there was an endpoint, when no events were recorded.',
   ),
 })
 export type WebhookTrial = v.InferOutput<typeof WebhookTrial>

@@ -136,6 +136,33 @@ t.test('every receiver accepts what it is sent', { skip: noConsole }, async (t) 
 
 const pressButton = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 
+t.test('a first connection is tested with an activity from before', { skip: noConsole }, async (t) => {
+  const { server, browser, apiKey, call } = await startConsole(t)
+  const zapier = await startVendor(t, 'json')
+  const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey })
+  const delivered = page.getByText('Delivered: status 200')
+  await call('POST', '/v0/prospect_logs', { source: 'shop', email: 'ada@example.com', payload: { a: 1 } })
+  await goTo(page, 'webhooks?connect=json')
+  await page.getByLabel('Address').fill(zapier.url)
+  await pressButton(page, 'Connect')
+  await page.getByRole('heading', { name: 'Saved. Nothing was sent yet.' }).waitFor()
+  t.equal(zapier.requests.length, 0)
+
+  await t.test('right after connecting', async (t) => {
+    await pressButton(page, 'Send the newest activity as a test')
+    await delivered.waitFor()
+    t.match(zapier.requests[0]?.body, { email: 'ada@example.com', payload: { a: 1 } })
+    await pressButton(page, 'Close')
+  })
+
+  await t.test('and on the page of the connection', async (t) => {
+    await pressButton(page, 'Send a test')
+    await delivered.waitFor()
+    t.strictSame(zapier.requests[1], zapier.requests[0])
+  })
+  t.strictSame(wrong, [])
+})
+
 t.test('a form of a website reaches a CRM, set up in the console', { skip: noConsole }, async (t) => {
   const { server, browser, apiKey, call } = await startConsole(t)
   const crm = await startVendor(t, 'hubspot')
@@ -187,6 +214,7 @@ t.test('a form of a website reaches a CRM, set up in the console', { skip: noCon
     await page.getByLabel('Address').fill(crm.url)
     await pressButton(page, 'Connect')
     await page.getByText('each new activity of contact is sent to HubSpot').waitFor()
+    await page.getByText('There is no activity to send yet.').waitFor()
     await pressButton(page, 'Close')
     t.equal(crm.requests.length, 0, 'nothing is sent yet')
     endpointAddress = page.url().replace(/.*#\//, '')

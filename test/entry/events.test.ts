@@ -78,6 +78,40 @@ t.test('a program waits for the next event, until its signal aborts', async (t) 
   t.match((await ask(leaving.signal)).value, { items: [] })
 })
 
+t.test('a test sends an activity that arrived before there was an endpoint', async (t) => {
+  const bodies: string[] = []
+  const receiver = createServer(async (request, response) => {
+    bodies.push(Buffer.concat(await request.toArray()).toString())
+    response.end()
+  })
+  receiver.listen(0, '127.0.0.1')
+  t.teardown(() => receiver.close())
+  await once(receiver, 'listening')
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
+
+  const { service, tenantId, activity } = await opened({ allowedNetworks: ['127.0.0.0/8'] })
+  const { prospectLogId } = (await service.logProspectActivity({ ...activity, email: 'ada@example.com' }))
+    .value
+  const body = { rawJson: '{"email":"{{/data/prospect/email}}","id":"{{/eventId}}"}' }
+  const { webhookEndpointId } = (await service.createWebhookEndpoint({ tenantId, url, body })).value
+  const endpoint = { tenantId, webhookEndpointId }
+
+  const { value: tested } = await service.testWebhookEndpoint({ ...endpoint, prospectLogId })
+
+  t.match(tested, { delivered: true, statusCode: 200 })
+  const eventId = prospectLogId.replace('prospectlog', 'event')
+  t.strictSame(
+    bodies.map((text) => JSON.parse(text)),
+    [{ email: 'ada@example.com', id: eventId }],
+  )
+  const missing = { ...endpoint, prospectLogId: prospectLogId.replace(/.$/, '0') }
+  t.match(await kindOf(service.testWebhookEndpoint(missing)), ['prospect_log_not_found'])
+  t.match(await kindOf(service.testWebhookEndpoint({ ...endpoint, prospectLogId, eventId })), [
+    'invalid_request',
+    { pointer: '/prospectLogId' },
+  ])
+})
+
 t.test('a test reaches a receiver on a network that is allowed', async (t) => {
   const received: string[] = []
   const receiver = createServer((request, response) => {

@@ -5,11 +5,11 @@ import type { Prospect } from '../../shapes/prospect.ts'
 import { DomainFailure, type FailureKind } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
 import { charactersOf } from '../engine/slices.ts'
-import type { EventIds, StoredEvent } from '../ports/events.ts'
+import type { EventIds, NewEvent } from '../ports/events.ts'
 
 /** Maximum size of one event's data as JSON. */
 const DATA_BYTES_MAX = 20_480
-export type EventData = (event: StoredEvent) => Promise<object>
+export type EventData = (event: NewEvent) => Promise<object>
 /** Reads the resources of events: see `eventReaders`. */
 export type EventReaders = {
   readonly getProspect: Read<Prospect>
@@ -20,7 +20,7 @@ export type EventReaders = {
   readonly getWebhookEndpoint: Read<object>
 }
 type Read<Value> = (key: Required<EventIds> & OfTenant) => Promise<Result<Value>>
-type OfTenant = Pick<StoredEvent, 'tenantId'>
+type OfTenant = Pick<NewEvent, 'tenantId'>
 
 /**
  * The data of an event: the current state of its resource, read when the event is shown, so that no data of an erased
@@ -44,7 +44,7 @@ export const webhookEventData =
     return isPerson ? { ...data, ...firstAndLast((data as Prospect).name) } : data
   }
 
-const dataAndProspect = async (event: StoredEvent, readers: EventReaders) => {
+const dataAndProspect = async (event: NewEvent, readers: EventReaders) => {
   const { hops, ...ids } = event.ids
   const found: Resource = await resourceOf({ ...event, ids }, readers).catch(onlyIds(ids))
   const { prospect, ...resource } = found
@@ -91,9 +91,9 @@ const fits = (data: object): boolean =>
   charactersOf(data) <= DATA_BYTES_MAX && Buffer.byteLength(writeJson(data)) <= DATA_BYTES_MAX
 
 type ResourceName = EventType extends `${infer Name}.${string}` ? Name : never
-const resourceNameOf = ({ type }: StoredEvent) => type.slice(0, type.indexOf('.')) as ResourceName
+const resourceNameOf = ({ type }: NewEvent) => type.slice(0, type.indexOf('.')) as ResourceName
 
-const resourceOf = async (event: StoredEvent, readers: EventReaders): Promise<object> => {
+const resourceOf = async (event: NewEvent, readers: EventReaders): Promise<object> => {
   const { tenantId, ids } = event
   const key = { tenantId, ...ids } as Required<EventIds> & OfTenant
   switch (resourceNameOf(event)) {

@@ -33,16 +33,18 @@ export const newEvent = (newId: NewId, { type, sender, ids, createdAt, afterEven
 /** A one-time event of a resource needs no new id, which costs five times as much. */
 const eventIdOf = (id: string): string => `event${id.slice(id.indexOf('_'))}`
 
+type Logged = Pick<NewLog, 'tenantId' | 'prospectId' | 'prospectLogId' | 'createdAt'>
+/** The event of an activity that was logged. */
+export const eventOfLog = (log: Logged & Requester): NewEvent => {
+  const { prospectId, prospectLogId, createdAt } = log
+  const ids = { prospectId, prospectLogId }
+  return eventWith(eventIdOf(prospectLogId), 'prospect_log.created', log, ids, createdAt)
+}
+
 /** The events of a logged activity: the activity, and its prospect if it was created. Stores add them. */
 export const eventsOfLog = (log: NewLog): NewEvent[] => {
-  const { prospectId, prospectLogId, createdAt } = log
-  const logged = eventWith(
-    eventIdOf(prospectLogId),
-    'prospect_log.created',
-    log,
-    { prospectId, prospectLogId },
-    createdAt,
-  )
+  const { prospectId, createdAt } = log
+  const logged = eventOfLog(log)
   if (!log.createdProspect) return [logged]
   return [eventWith(eventIdOf(prospectId), 'prospect.created', log, { prospectId }, createdAt), logged]
 }

@@ -193,15 +193,16 @@ export const webhookOperations = {
       useCase: testWebhookEndpoint,
       body: WebhookTrial,
       answer: WebhookTest,
-      problems: ['event_not_found'],
+      problems: ['event_not_found', 'prospect_log_not_found'],
       bodyOptional: true,
     },
     {
       description:
-        'Sends an event, or without `eventId` one of the type `webhook_endpoint.test`, filled in and signed like every other, and returns what happened and what was sent, after 15 seconds at most. An event has its own `webhook-id`: a receiver that skips what it has seen skips it. It works for disabled endpoints too. It is not repeated, and no delivery is kept.',
+        'Sends an event, or the activity `prospectLogId`, or without either an event of the type `webhook_endpoint.test`, filled in and signed like every other, and returns what happened and what was sent, after 15 seconds at most. An event has its own `webhook-id`: a receiver that skips what it has seen skips it. It works for disabled endpoints too. It is not repeated, and no delivery is kept.',
       done: 'The result of the attempt.',
       requests: {
         event: { summary: 'An event that happened', value: { eventId: example.EVENT_ID } },
+        activity: { summary: 'An activity that was logged', value: { prospectLogId: example.LOG_ID } },
         none: { summary: 'An event to try it; the same as no body', value: {} },
       },
       answers: {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { getEvent } from '../../../src/core/events/get-event.ts'
 import { listEvents } from '../../../src/core/events/list-events.ts'
-import type { Events, StoredEvent } from '../../../src/core/ports/events.ts'
+import type { Events, NewEvent, StoredEvent } from '../../../src/core/ports/events.ts'
 import { writeJson } from '../../../src/json/write-json.ts'
 import type { EventType } from '../../../src/shapes/event.ts'
 import { refusalOf } from '../scene.ts'
@@ -23,7 +23,7 @@ const range = (first: number, last: number, typeOf: (n: number) => EventType = (
 const feedOf = (
   rows: readonly StoredEvent[],
   last = rows.at(-1)?.sequence ?? 0,
-  dataOf = async ({ ids }: StoredEvent): Promise<object> => ids,
+  dataOf = async ({ ids }: NewEvent): Promise<object> => ids,
 ) => {
   let eventsRead = 0
   const list: Events['list'] = async ({ afterSequence, limit }) => {
