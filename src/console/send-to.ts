@@ -46,8 +46,7 @@ export const sendTo = async (name: ReceiverName, source?: string): Promise<void>
     token.hidden = header === null
     token.querySelector('input')?.toggleAttribute('required', header !== null)
     if (token.firstChild) token.firstChild.textContent = header?.label ?? ''
-    editor.input.value = body
-    editor.show()
+    editor.startFrom(body)
   }
   adapt()
   openForm({

@@ -7,7 +7,7 @@ import { type Child, h, refill } from './dom.ts'
 import { bytesOf, type NewestEvent, readNewestEvent } from './newest-event.ts'
 import { code, pretty, reasonShown } from './notices.ts'
 import { memberOf } from './raw.ts'
-import { templateForm } from './template-form.ts'
+import { fitted, templateForm } from './template-form.ts'
 
 /** The service sends no larger body: see `webhook-body.ts`. */
 const BODY_BYTES_MAX = 262_144
@@ -43,6 +43,13 @@ export const templateEditor = (
   }
   const label = area('Template', 'body', { value: template, rows: 14, maxlength: 16_384, oninput: show })
   const input = label.querySelector('textarea') as HTMLTextAreaElement
+  /** A preset that was not edited is fitted to the newest activity again once another one is read. */
+  let preset: { readonly template: string; readonly shown: string } | undefined
+  const startFrom = (template: string): void => {
+    preset = { template, shown: fitted(template, event) }
+    input.value = preset.shown
+    show()
+  }
   const load = async (): Promise<void> => {
     try {
       event = await readNewestEvent(sourcesNow(), signal)
@@ -50,7 +57,8 @@ export const templateEditor = (
     } catch (error) {
       whyNoEvent = (error as Error).message
     }
-    show()
+    if (preset && input.value === preset.shown) startFrom(preset.template)
+    else show()
   }
   show()
   void load()
@@ -76,7 +84,8 @@ export const templateEditor = (
     element: h('div.fields', form.element, advanced),
     advanced,
     input,
-    show,
+    /** Begins again with a preset. */
+    startFrom,
     load,
     newestLogId: () => event?.prospectLogId,
   }

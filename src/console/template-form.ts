@@ -1,5 +1,5 @@
 import { parseTemplate, render } from '../json/template.ts'
-import { bdi, button, h, refill } from './dom.ts'
+import { absolute, bdi, button, h, refill } from './dom.ts'
 import { fieldsIn } from './fields.ts'
 import type { NewestEvent } from './newest-event.ts'
 import { memberOf } from './raw.ts'
@@ -153,7 +153,7 @@ export const templateForm = (write: (template: string) => void) => {
       return [
         h('span', bdi(label)),
         selectOf(`What fills ${label}`, place, choose, isRequired),
-        h('small', bdi(event === null ? '' : valueAt(place, event))),
+        event === null ? h('small') : valueShown(valueAt(place, event)),
       ]
     }
     const another = (parent: Json) => {
@@ -182,6 +182,24 @@ export const templateForm = (write: (template: string) => void) => {
   return { element, show }
 }
 
+const ATTRIBUTE_PLACE = /\{\{\/data\/prospect\/attributes\/([^{}]+)\?\}\}/g
+
+/**
+ * A preset for what there is: an attribute that the person has not, but the newest activity has in a field of the same
+ * name, is taken from that field.
+ */
+export const fitted = (preset: string, event: NewestEvent | null): string => {
+  if (event === null) return preset
+  const fields = fieldsIn(memberOf(memberOf(event.text, 'data'), 'payload'), FIELDS_MAX)
+  return preset.replace(ATTRIBUTE_PLACE, (place, name: string) => {
+    if (valueAt(place.slice(2, -2), event) !== NOTHING) return place
+    const isNamesake = ({ pointer }: (typeof fields)[number]) =>
+      wordsOf(pointer).toLowerCase() === name.toLowerCase()
+    const namesake = fields.find(isNamesake)
+    return namesake ? `{{${JSON.stringify(`${PAYLOAD}${namesake.pointer}`).slice(1, -1)}?}}` : place
+  })
+}
+
 const HEADS = ['Their field', 'Filled with', 'For the newest activity']
 
 const parsedOrNull = (template: string): unknown => {
@@ -201,14 +219,24 @@ const rendered = (text: string, event: NewestEvent): string => {
 const textOf = (text: string, event: NewestEvent | null): string =>
   event === null ? '…' : String(JSON.parse(rendered(text, event) || '""'))
 
+const NOTHING = 'nothing'
+const valueShown = (value: string) =>
+  value === NOTHING ? h('small.warning', 'nothing: it stays empty') : h('small', bdi(value))
+
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
 /** What a place gives for an event, in words. */
 const valueAt = (place: string, event: NewestEvent): string => {
   const value = rendered(`{{${place}}}`, event)
-  if (value === 'null' || value === '') return 'nothing'
-  if (value.startsWith('"')) return cut(String(JSON.parse(value)))
+  if (value === 'null' || value === '') return NOTHING
+  if (value.startsWith('"')) {
+    const text = String(JSON.parse(value))
+    if (text.trim() === '') return NOTHING
+    return TIME.test(text) ? absolute(text) : cut(text)
+  }
   if (!/^[{[]/.test(value)) return value
   const fields = fieldsIn(value, FIELDS_MAX)
-  return cut(fields.map(({ path, text }) => `${path} ${text}`).join(', ') || 'nothing')
+  return cut(fields.map(({ path, text }) => `${path} ${text}`).join(', ') || NOTHING)
 }
 
 const cut = (text: string): string =>

@@ -163,6 +163,32 @@ t.test('a first connection is tested with an activity from before', { skip: noCo
   t.strictSame(wrong, [])
 })
 
+t.test('a field that the person lacks is filled from the activity', { skip: noConsole }, async (t) => {
+  const { server, browser, apiKey, call } = await startConsole(t)
+  const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey })
+  const payload = { Company: 'Analytical "Engines"', city: 'London' }
+  await call('POST', '/v0/prospect_logs', { source: 'contact', email: 'ada@example.com', payload })
+  await goTo(page, 'webhooks?connect=hubspot&source=contact')
+  const company = page.getByLabel('What fills Company')
+  const previewOf = (label: string) => page.locator(`select[aria-label="What fills ${label}"] + small`)
+  await previewOf('Company').getByText('Analytical "Engines"').waitFor()
+  t.equal(await company.inputValue(), '/data/payload/Company?')
+  t.equal(await previewOf('Phone').innerText(), 'nothing: it stays empty')
+
+  await t.test('unless something else was chosen for it', async (t) => {
+    await company.selectOption({ label: 'city' })
+    await page.getByLabel('Which activities?').selectOption('')
+    await previewOf('Company').getByText('London').waitFor()
+    t.equal(await company.inputValue(), '/data/payload/city?')
+  })
+
+  await t.test('and a time is shown as people write it', async (t) => {
+    await page.locator('select[name=receiver]').selectOption('json')
+    t.match(await previewOf('Time').innerText(), /^\w{3}, .* 20\d\d/)
+  })
+  t.strictSame(wrong, [])
+})
+
 t.test('a form of a website reaches a CRM, set up in the console', { skip: noConsole }, async (t) => {
   const { server, browser, apiKey, call } = await startConsole(t)
   const crm = await startVendor(t, 'hubspot')
