@@ -14,10 +14,13 @@ type Log = Row['log']
 const LATE_MS = 60_000
 
 const PEOPLE_MAX = 500
-/** People whose activities have neither name nor email, by id. */
+/** Rows show people as they are now unless more than this wait to be read: the others stay as they were sent. */
+const WAITING_MAX = 50
+/** People of the rows that were shown, by id. */
 const people = new Map<string, Promise<Prospect | null>>()
 /** One person is requested at a time. */
 let lastRequest: Promise<unknown> = Promise.resolve()
+let waiting = 0
 
 /** The person with this id; null if there is none, or none that the key may see. */
 export const personBy = (id: string, signal: AbortSignal): Promise<Prospect | null> => {
@@ -25,7 +28,11 @@ export const personBy = (id: string, signal: AbortSignal): Promise<Prospect | nu
   if (known !== undefined) return known
   if (people.size > PEOPLE_MAX) people.clear()
   const read = () => (signal.aborted ? null : get<Prospect>(path`/prospects/${id}`, {}, signal))
-  const request = lastRequest.then(read).catch(() => null)
+  waiting++
+  const request = lastRequest
+    .then(read)
+    .catch(() => null)
+    .finally(() => waiting--)
   // A person who was not found or has neither name nor email yet is requested again next time.
   void request.then((found) => found?.name || found?.email || people.delete(id))
   lastRequest = request
@@ -35,11 +42,15 @@ export const personBy = (id: string, signal: AbortSignal): Promise<Prospect | nu
 
 export const forgetPeople = (): void => people.clear()
 
-/** The person as sent with the activity, or else as stored. */
+/** The person as sent with the activity, and once read, as the person is now. */
 export const whoDid = ({ prospectId, name, email }: Log, signal: AbortSignal) => {
   const who = h('span.who', person({ name, email }))
-  if (!name && !email && can('prospects:read'))
-    void personBy(prospectId, signal).then((found) => found && refill(who, person(found)))
+  const isReadable = can('prospects:read') && (people.has(prospectId) || waiting < WAITING_MAX)
+  if (isReadable)
+    void personBy(prospectId, signal).then((found) => {
+      const isOther = found !== null && (found.name !== name || found.email !== email)
+      if (isOther && (found.name || found.email)) refill(who, person(found))
+    })
   return who
 }
 

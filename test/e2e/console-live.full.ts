@@ -55,6 +55,15 @@ t.test('a name that becomes known is shown in earlier and later rows', { skip },
   t.pass('it is shown')
 })
 
+t.test('a corrected name is shown in the rows of earlier activities', { skip }, async (t) => {
+  const { call, log } = await consoleWindow.scene()
+  const { prospectId } = (await log({ email: 'old@example.com', name: 'Old Name' })).body
+  await call('PATCH', `/v0/prospects/${prospectId}`, { name: 'New Name' })
+  const { page } = await consoleWindow.open('activity')
+  await page.locator('tbody tr .who', { hasText: 'New Name' }).waitFor()
+  t.equal(await page.getByText('Old Name').count(), 0)
+})
+
 t.test('activities that have left a full table can still be reached', { skip }, async (t) => {
   const { page } = await consoleWindow.open('activity?source=flood')
   const rows = page.locator('table.activities tbody tr')
