@@ -1,7 +1,7 @@
 import type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
 import { activityTable } from './activity-table.ts'
 import { baseUrl, call, can, get, session } from './api.ts'
-import { actions, addressOf, ago, bdi, button, card, h, refill, startOfDay, type View } from './dom.ts'
+import { actions, addressOf, ago, bdi, button, card, h, refill, type View } from './dom.ts'
 import type { Row } from './follow-logs.ts'
 import { liveMark } from './live-mark.ts'
 import { notify, toCopy } from './notices.ts'
@@ -52,9 +52,12 @@ type Amounts = { activities: number; people: number }
 /** What arrived today, yesterday, and yesterday up to this time of the day. */
 type Days = { readonly today: Amounts; readonly yesterday: Amounts; readonly yesterdayByNow: Amounts }
 
-/** The numbers of the reader's today and yesterday. Null if activities are not counted, or not up to now. */
+const DAY_MS = 86_400_000
+/** The numbers of today and yesterday, which are days in UTC as those of the report. Null if activities are not counted, or not up to now. */
 const readDays = async (signal: AbortSignal): Promise<Days | null> => {
-  const query = { by: 'hour', since: startOfDay(-1).toISOString() }
+  const todayMs = Math.floor(Date.now() / DAY_MS) * DAY_MS
+  const yesterdayMs = todayMs - DAY_MS
+  const query = { by: 'hour', since: new Date(yesterdayMs).toISOString() }
   const found = await get<ProspectLogCounts>('/prospect_log_counts', query, signal).catch(() => null)
   const countedUntilMs = Date.parse(found?.countedUntil ?? '')
   if (!found?.items.length || Date.now() - countedUntilMs > LATE_MS) return null
@@ -65,8 +68,6 @@ const readDays = async (signal: AbortSignal): Promise<Days | null> => {
       people: counts.reduce((sum, { newProspects }) => sum + newProspects, 0),
     }
   }
-  const yesterdayMs = startOfDay(-1).getTime()
-  const todayMs = startOfDay(0).getTime()
   return {
     today: sumOf(todayMs, Number.POSITIVE_INFINITY),
     yesterday: sumOf(yesterdayMs, todayMs),
@@ -88,8 +89,8 @@ const tile = (label: string, member: keyof Amounts, { today, yesterday, yesterda
 const tilesOf = (days: Days) =>
   h(
     'dl.tiles',
-    tile('New people today', 'people', days),
-    tile('Activities today', 'activities', days),
+    tile('New people today (UTC)', 'people', days),
+    tile('Activities today (UTC)', 'activities', days),
     h('div', h('dt', 'Report'), h('dd', h('a', { href: addressOf(['report']) }, 'Which page brings people'))),
   )
 

@@ -28,7 +28,7 @@ const ROWS_MAX = 100
 type By = 'page' | 'source'
 const BY_NAMES = { page: 'Page', source: 'Source' } as const
 const SPAN_DAYS: Readonly<Record<string, number>> = { today: 1, '7d': 7, '30d': 30 }
-const SPAN_NAMES = { today: 'Today', '7d': '7 days', '30d': '30 days' }
+const SPAN_NAMES = { today: 'Today (UTC)', '7d': '7 days', '30d': '30 days' }
 const BEFORE_NAMES: Readonly<Record<string, string>> = {
   today: 'yesterday',
   '7d': 'in the 7 days before',
@@ -197,10 +197,7 @@ const tableOf = (report: Report, isWhole: boolean) => {
   const { of, lines, span } = report
   const shown = isWhole ? lines : lines.slice(0, ROWS_MAX)
   const rows = shown.map((line) =>
-    row(
-      subjectOf(line, report),
-      ...MEASURES.map(({ name }) => measureCell(line, name, BEFORE_NAMES[span] ?? '')),
-    ),
+    row(subjectOf(line, report), ...MEASURES.map(({ name }) => measureCell(line, name, span))),
   )
   const heads = MEASURES.map(({ head, hint }) => [head, hint && h('small', hint)])
   const list = table([BY_NAMES[of], ...heads], rows)
@@ -217,15 +214,20 @@ const subjectOf = ({ name }: Line, { of, pages }: Report) => {
   return rowLink(addressOf(['pages', page.pageGroupId, name]), page.name, page.groupName)
 }
 
-/** A number, and how it compares with the span before: `24`, `▲ 5 from 19`. */
-const measureCell = ({ now, before }: Line, measure: Measure, beforeName: string) => {
+/** A number, and how it compares with the span before: `24`, `▲ 5 from 19`; or for today, `yesterday 19`. */
+const measureCell = ({ now, before }: Line, measure: Measure, span: string) => {
   const count = countOf(now, measure)
   const countBefore = countOf(before, measure)
   const isCompared = count !== null && countBefore !== null
+  const beforeName = BEFORE_NAMES[span] ?? ''
+  const numberBefore = countBefore?.toLocaleString('en')
   return h(
     'td.end',
     h('b', count?.toLocaleString('en') ?? '–'),
-    isCompared && comparison(count - countBefore, countBefore, beforeName),
+    // Some hours are not compared with the whole of yesterday.
+    span === 'today'
+      ? h('small', `${beforeName} ${numberBefore ?? '–'}`)
+      : isCompared && comparison(count - countBefore, countBefore, beforeName),
   )
 }
 

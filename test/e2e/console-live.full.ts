@@ -184,7 +184,7 @@ t.test('today’s people and activities are beside those of yesterday', { skip }
   await log({ email: 'counted@example.com' })
   const at = (hours: number) => {
     const date = new Date()
-    date.setHours(hours, 0, 0, 0)
+    date.setUTCHours(hours, 0, 0, 0)
     return date.toISOString()
   }
   const countOf = (hours: number, count: number, newProspects: number) => {
@@ -196,11 +196,11 @@ t.test('today’s people and activities are beside those of yesterday', { skip }
   )
   await consoleWindow.open('activity')
   await consoleWindow.open('now')
-  await shows('Activities today')
+  await shows('Activities today (UTC)')
 
   const text = await page.locator('.tiles').innerText()
-  t.match(text, /New people today\s+5\s+yesterday 42/)
-  t.match(text, /Activities today\s+1,234\s+yesterday 1,200/)
+  t.match(text, /New people today \(UTC\)\s+5\s+yesterday 42/)
+  t.match(text, /Activities today \(UTC\)\s+1,234\s+yesterday 1,200/)
 })
 
 t.test('a view that takes long is outlined until it is there', { skip }, async (t) => {
