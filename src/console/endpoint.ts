@@ -21,12 +21,15 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   const heading = h('div')
   const about = h('div')
   const buttons = actions()
+  const technical = h('div')
+  const developers = h('details', h('summary', 'For developers'), technical)
   const tested = h('div', { role: 'status' })
   const change = async (body: object | string): Promise<void> => {
     endpoint = (await call<WebhookEndpoint>('PATCH', url, { body })).value
     show()
   }
   const show = (): void => {
+    const isForPeople = isReceiver(endpoint)
     const isEnabled = endpoint.status === 'enabled'
     const toggleStatus = () => change({ status: isEnabled ? 'disabled' : 'enabled' })
     refill(
@@ -34,14 +37,20 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
       h('h1', bdi(nameOf(endpoint))),
       h('p.lead.muted', whatIsSent(endpoint), ' ', healthOf(endpoint)),
     )
-    refill(about, factsOf(endpoint))
+    refill(about, facts({ ...factsOf(endpoint), ...(!isForPeople && technicalFactsOf(endpoint)) }))
+    developers.hidden = !isForPeople
+    refill(
+      technical,
+      facts(technicalFactsOf(endpoint)),
+      actions(gated('webhooks:write', 'Rotate secret…', rotate)),
+    )
     refill(
       buttons,
       gated('webhooks:write', 'Send a test', test),
       gated('webhooks:write', 'Edit…', edit),
       gated('webhooks:write', isEnabled ? 'Disable' : 'Enable', toggleStatus),
       gated('webhooks:write', 'Replay…', replay),
-      gated('webhooks:write', 'Rotate secret…', rotate),
+      !isForPeople && gated('webhooks:write', 'Rotate secret…', rotate),
       gated('webhooks:write', 'Delete…', remove, { class: 'danger' }),
     )
   }
@@ -115,7 +124,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   void repeat({ signal, work, onState: mark.set, state: deliveries.state })
   return [
     h('header', crumb('CRM & webhooks', 'webhooks'), heading, mark),
-    card(about, buttons, tested),
+    card(about, buttons, tested, developers),
     template && [
       h('h2.label', 'What is sent'),
       card(template.element, actions(gated('webhooks:write', 'Save what is sent', save))),
@@ -126,21 +135,24 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
 }
 
 const factsOf = (endpoint: WebhookEndpoint) => {
-  const { webhookEndpointId, url, types, sources, logTypes, headers, method } = endpoint
-  const { status, disabledReason, lastError } = endpoint
+  const { url, types, sources, logTypes, status, disabledReason, lastError } = endpoint
   const hint = status === 'enabled' && h('small', '“Send again” tries at once.')
-  return facts({
+  return {
     URL: bdi(url),
     Events: types?.map(wordsOf).join(', ') ?? 'all',
     Sources: bdi(sources?.join(', ')),
     Types: bdi(logTypes?.join(', ')),
-    Headers: headers && Object.keys(headers).join(', '),
-    Method: method !== 'POST' && method,
     Failing: lastError && [whyFailing(endpoint), forOperator(lastError.reason), hint],
     Disabled: disabledReason && h('span.bad', disabledReason),
-    ID: idOf(webhookEndpointId),
-  })
+  }
 }
+
+/** What only a program needs to know. */
+const technicalFactsOf = ({ webhookEndpointId, headers, method }: WebhookEndpoint) => ({
+  Headers: headers && Object.keys(headers).join(', '),
+  Method: method !== 'POST' && method,
+  ID: idOf(webhookEndpointId),
+})
 
 type Replayed = { readonly deliveries: number; readonly nextCursor: string | null }
 /** Sends the events since a time again, slice by slice. Returns how many. */

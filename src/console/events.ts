@@ -54,8 +54,13 @@ const feedView = async (place: Place, signal: AbortSignal) => {
   list.classList.add('feed')
   const body = list.tBodies[0] as HTMLTableSectionElement
   const none = h(
-    'p.muted.empty',
-    'New events appear here. Events are recorded while a webhook endpoint is enabled, or always with EVENTS=on.',
+    'div.empty',
+    h('p.muted', 'Nothing yet. Once something is connected in CRM & webhooks, what happens appears here.'),
+    h(
+      'details',
+      h('summary', 'For the operator'),
+      h('p.muted', 'Events are recorded while a webhook endpoint is enabled, or always with EVENTS=on.'),
+    ),
   )
   let isFirst = true
   let cursor: string | undefined = isFromStart ? undefined : 'latest'

@@ -1,5 +1,6 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
-import { call, path } from './api.ts'
+import { call, get, path, type Slice } from './api.ts'
+import { nameOf as endpointName } from './attention.ts'
 import { choice, field, openForm } from './dialog.ts'
 import { actions, bdi, button, goTo, h } from './dom.ts'
 import { secretToCopy } from './endpoint-form.ts'
@@ -49,6 +50,8 @@ export const sendTo = async (name: ReceiverName, source?: string): Promise<void>
     editor.startFrom(body)
   }
   adapt()
+  /** The connection that the reader was warned of, because it does the same. */
+  let warnedOf = ''
   openForm({
     title: 'Send to a CRM or another tool',
     done: 'Saved. Nothing was sent yet.',
@@ -57,12 +60,20 @@ export const sendTo = async (name: ReceiverName, source?: string): Promise<void>
     run: async (values) => {
       const { name, token } = chosen()
       const sources = activities.sources()
+      const twins = await endpointsLike(values['url'] ?? '', sources)
+      const [twin] = twins
+      if (twin && warnedOf !== twin.webhookEndpointId) {
+        warnedOf = twin.webhookEndpointId
+        throw new Error(
+          `“${endpointName(twin)}” already sends these activities there. Press Connect again if you want both.`,
+        )
+      }
       const endpoint = {
         url: values['url'],
         types: ['prospect_log.created'],
         sources,
         headers: token && { [token.header]: `${token.prefix}${values['token']?.trim()}` },
-        description: name,
+        description: twin ? `${name} ${twins.length + 1}` : name,
       }
       const body = withExact(endpoint, 'body', values['body'] ?? '')
       const { value } = await call<WebhookEndpointWithSecret>('POST', '/webhook_endpoints', { body })
@@ -82,10 +93,17 @@ export const sendTo = async (name: ReceiverName, source?: string): Promise<void>
         h('p', editor.newestLogId() ? WHETHER_IT_WORKS : NOTHING_TO_SEND),
         editor.newestLogId() && actions(button('Send the newest activity as a test', test)),
         result,
-        chosen().verifiesSignatures && secretToCopy(secret),
+        chosen().verifiesSignatures && h('details', h('summary', 'For developers'), secretToCopy(secret)),
       ]
     },
   })
+}
+
+/** The connections that send the same activities to the same address. */
+const endpointsLike = async (url: string, sources: readonly string[] | null) => {
+  const { items } = await get<Pick<Slice<WebhookEndpoint>, 'items'>>('/webhook_endpoints')
+  const sameSources = JSON.stringify(sources)
+  return items.filter((other) => other.url === url && JSON.stringify(other.sources) === sameSources)
 }
 
 const WHETHER_IT_WORKS = 'A test shows whether it arrives, with the activity that you just saw.'

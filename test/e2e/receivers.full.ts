@@ -160,6 +160,26 @@ t.test('a first connection is tested with an activity from before', { skip: noCo
     await delivered.waitFor()
     t.strictSame(zapier.requests[1], zapier.requests[0])
   })
+
+  await t.test('what only a program needs is for developers', async (t) => {
+    const rotate = page.getByRole('button', { name: 'Rotate secret…' })
+    t.equal(await rotate.isVisible(), false)
+    await page.getByText('For developers').click()
+    t.equal(await rotate.isVisible(), true)
+  })
+
+  await t.test('a second one that does the same is made only on purpose', async (t) => {
+    await goTo(page, 'now')
+    await goTo(page, 'webhooks?connect=json')
+    await page.getByLabel('Address').fill(zapier.url)
+    await pressButton(page, 'Connect')
+    await page.getByText('“Zapier, n8n or Make” already sends these activities there.').waitFor()
+    t.equal((await call('GET', '/v0/webhook_endpoints')).body.items.length, 1)
+    await pressButton(page, 'Connect')
+    await page.getByRole('heading', { name: 'Saved.' }).waitFor()
+    await pressButton(page, 'Close')
+    await page.getByRole('heading', { name: 'Zapier, n8n or Make 2' }).waitFor()
+  })
   t.strictSame(wrong, [])
 })
 
