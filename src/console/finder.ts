@@ -49,37 +49,44 @@ export const finderFor = (field: HTMLInputElement, leave: () => void) => {
     | readonly [ReturnType<typeof knownPages>, ReturnType<typeof readHooks>, ReturnType<typeof knownSources>]
     | undefined
 
-  return pickerFor(field, async (typed, signal) => {
-    const start = typed.toLowerCase()
-    const matches = (text: string): boolean =>
-      [text, ...text.split(/[\s_\-./]+/)].some((part) => part.toLowerCase().startsWith(start))
-    const views = [...document.querySelectorAll<HTMLAnchorElement>('nav a')]
-    const viewsFound = views.filter((link) => matches(titleOf(link))).map(viewFound)
-    if (typed === '') return viewsFound
-    reading ??= [knownPages(0), readHooks(), knownSources(SOURCES_AGE_MS)]
-    const searches = await Promise.allSettled([
-      can('prospects:read') ? findPeople(typed, undefined, signal) : { items: [] },
-      ...reading,
-    ])
-    const [people, known, hooks, sources] = searches
-    const { pages, groups } = foundOr(known, { pages: new Map(), groups: [] })
-    const isPageFound = ({ effectiveName, pageId }: Page) => matches(effectiveName) || pageId === typed
-    const found = [
-      foundOr(people, { items: [] }).items.map(personFound),
-      [...pages.values()].filter(isPageFound).map(pageFound),
-      groups.filter(({ title, name }) => matches(title) || matches(name)).map(groupFound),
-      [...foundOr(sources, new Map()).keys()].filter(matches).map(sourceFound),
-      foundOr(hooks, [])
-        .filter(({ source }) => matches(source))
-        .map(hookFound),
-      viewsFound,
-      CONNECTIONS.filter(({ title }) => matches(title)).map(connectionFound),
-    ].flatMap((ofOneKind) => ofOneKind.slice(0, SHOWN_MAX))
-    const failed = searches.find(({ status }) => status === 'rejected')
-    if (found.length === 0 && failed?.status === 'rejected') throw failed.reason
-    return found
-  })
+  return pickerFor(
+    field,
+    async (typed, signal) => {
+      const start = typed.toLowerCase()
+      const matches = (text: string): boolean =>
+        [text, ...text.split(/[\s_\-./]+/)].some((part) => part.toLowerCase().startsWith(start))
+      const views = [...document.querySelectorAll<HTMLAnchorElement>('nav a')]
+      const viewsFound = views.filter((link) => matches(titleOf(link))).map(viewFound)
+      if (typed === '') return viewsFound
+      reading ??= [knownPages(0), readHooks(), knownSources(SOURCES_AGE_MS)]
+      const searches = await Promise.allSettled([
+        can('prospects:read') ? findPeople(typed, undefined, signal) : { items: [] },
+        ...reading,
+      ])
+      const [people, known, hooks, sources] = searches
+      const { pages, groups } = foundOr(known, { pages: new Map(), groups: [] })
+      const isPageFound = ({ effectiveName, pageId }: Page) => matches(effectiveName) || pageId === typed
+      const found = [
+        foundOr(people, { items: [] }).items.map(personFound),
+        [...pages.values()].filter(isPageFound).map(pageFound),
+        groups.filter(({ title, name }) => matches(title) || matches(name)).map(groupFound),
+        [...foundOr(sources, new Map()).keys()].filter(matches).map(sourceFound),
+        foundOr(hooks, [])
+          .filter(({ source }) => matches(source))
+          .map(hookFound),
+        viewsFound,
+        CONNECTIONS.filter(({ title }) => matches(title)).map(connectionFound),
+      ].flatMap((ofOneKind) => ofOneKind.slice(0, SHOWN_MAX))
+      const failed = searches.find(({ status }) => status === 'rejected')
+      if (found.length === 0 && failed?.status === 'rejected') throw failed.reason
+      return found
+    },
+    FINDS,
+  )
 }
+
+const FINDS =
+  'Type the beginning of a name, last name or email, a whole external ID, or the beginning of the name of a page, source or view.'
 
 /** What can be connected, in words that a reader would search for. */
 const CONNECTIONS = [

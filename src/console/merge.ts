@@ -28,27 +28,36 @@ export const merge = (keptId: string, otherId?: string): void => {
       throw error
     })
     pair = [kept.prospect, other.prospect]
-    refill(content, sideBySide(kept, other), button('Choose another person', search, { class: 'link' }))
+    allow()
+    refill(content, button('Choose another person', search, { class: 'link' }), sideBySide(kept, other))
     content.querySelector('input')?.focus()
+  }
+  /** Nothing can be merged before both people are shown. */
+  const allow = (): void => {
+    const submit = content.closest('form')?.querySelector<HTMLButtonElement>('button.danger')
+    submit?.toggleAttribute('disabled', pair === undefined)
   }
   const search = (): void => {
     pair = undefined
+    allow()
     const field = h('input', { autocomplete: 'off', 'aria-label': WHO, placeholder: WHO })
-    const found = pickerFor(field, async (typed, signal) => {
-      if (typed === '') return []
-      const { items } = await findPeople(typed, undefined, signal)
-      const others = items.filter(({ prospectId }) => prospectId !== keptId)
-      return others.slice(0, SHOWN_MAX).map((prospect) => ({
-        title: nameOf(prospect),
-        note: prospect.name === null ? null : (prospect.email ?? prospect.externalId),
-        take: () => compare(prospect.prospectId),
-      }))
-    })
-    refill(content, h('p', 'Who is the same person?'), field, found)
+    const found = pickerFor(
+      field,
+      async (typed, signal) => {
+        if (typed === '') return []
+        const { items } = await findPeople(typed, undefined, signal)
+        const others = items.filter(({ prospectId }) => prospectId !== keptId)
+        return others.slice(0, SHOWN_MAX).map((prospect) => ({
+          title: nameOf(prospect),
+          note: prospect.name === null ? null : (prospect.email ?? prospect.externalId),
+          take: () => compare(prospect.prospectId),
+        }))
+      },
+      'Type the beginning of a name, last name or email, or a whole external ID.',
+    )
+    refill(content, h('p', 'Who is the same person? Choose one to see both side by side.'), field, found)
     field.focus()
   }
-  if (otherId === undefined) search()
-  else void compare(otherId)
   openForm({
     title: 'Merge two people',
     action: 'Merge for good',
@@ -65,9 +74,14 @@ export const merge = (keptId: string, otherId?: string): void => {
       else location.hash = address
     },
   })
+  if (otherId === undefined) search()
+  else {
+    allow()
+    void compare(otherId)
+  }
 }
 
-const WHO = 'Name, last name, email or ID'
+const WHO = 'Name, email or ID'
 const SHOWN_MAX = 8
 
 /** A person with the newest activities. */

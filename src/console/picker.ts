@@ -15,9 +15,9 @@ let pickers = 0
 
 /**
  * Makes a field find while the reader types. Returns the list of what is found: the arrow keys move in it, and Enter or a
- * press takes one. Enter waits for the results of what was typed.
+ * press takes one. Enter waits for the results of what was typed. `findsWhat` is said if nothing is found.
  */
-export const pickerFor = (field: HTMLInputElement, find: Find) => {
+export const pickerFor = (field: HTMLInputElement, find: Find, findsWhat: string) => {
   const id = `found-${pickers++}`
   const list = h('ul.found', { role: 'listbox', id, 'aria-label': 'Found' })
   const status = h('p.muted', { role: 'status' })
@@ -56,7 +56,8 @@ export const pickerFor = (field: HTMLInputElement, find: Find) => {
     found = results instanceof Error ? [] : results
     refill(list, found.map(optionOf))
     choose(0)
-    status.textContent = results instanceof Error ? results.message : summaryOf(typed, found.length)
+    status.textContent =
+      results instanceof Error ? results.message : summaryOf(typed, found.length, findsWhat)
     status.className = found.length > 0 ? 'unseen' : 'muted'
   }
   const restart = (): void => {
@@ -91,7 +92,7 @@ export const pickerFor = (field: HTMLInputElement, find: Find) => {
   return h('div', list, status)
 }
 
-const summaryOf = (typed: string, count: number): string => {
+const summaryOf = (typed: string, count: number, findsWhat: string): string => {
   if (typed === '') return ''
-  return count === 0 ? 'Nothing found.' : counted(count, 'result')
+  return count === 0 ? `Nothing found. ${findsWhat}` : counted(count, 'result')
 }

@@ -163,7 +163,7 @@ t.test('a page, a source and a view are found from anywhere', { skip }, async (t
 
   await press(page, '/')
   await page.keyboard.type('nothing like this')
-  await page.getByText('Nothing found.').waitFor()
+  await page.getByText('Nothing found. Type the beginning of a name').waitFor()
   await press(page, 'Enter', 'Escape')
   await page.locator('dialog').waitFor({ state: 'detached' })
   t.strictSame(wrong, [])
@@ -177,6 +177,7 @@ t.test('two people are merged after a look at both', { skip }, async (t) => {
   await call('PATCH', `/v0/prospects/${other}`, { email: 'garbo@example.com', keepFormerEmail: true })
   await pressOn(page, 'Merge…')
   await page.keyboard.type('garb')
+  t.ok(await page.getByRole('button', { name: 'Merge for good' }).isDisabled(), 'no one is chosen yet')
   await press(page, 'Enter')
 
   await shows('Keep Greta Garbo')
