@@ -150,7 +150,8 @@ const itemsOfPage = (page: PageWithVersion): readonly Item[] => {
 
 const checkErasures = async (signal: AbortSignal): Promise<Item[]> => {
   const { items } = await get<ErasureSlice>('/erasures', { limit: 20 }, signal)
-  const running = items.filter(({ status }) => status === 'processing')
+  // One that only waits goes on without help.
+  const running = items.filter(({ status, waitingFor }) => status === 'processing' && waitingFor === null)
   return running.map(({ requestedAt, prospectId, logsErased }) => {
     const erased = `. ${counted(logsErased, 'activity is', 'activities are')} deleted already.`
     const text = ['A person is being erased, since ', time(requestedAt), erased]

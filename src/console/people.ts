@@ -35,15 +35,19 @@ const listView = async (place: Place, signal: AbortSignal) => {
   ])
   list.append(cutNote)
   const save = () =>
-    saveAsCsv('people', async (cursor, signal) => {
-      const { items, nextCursor } = await load(cursor)
-      const people: Identified[] = []
-      for (let i = 0; i < items.length; i += READ_AT_ONCE) {
-        const some = items.slice(i, i + READ_AT_ONCE)
-        people.push(...(await Promise.all(some.map((person) => withIdentifiers(person, signal)))))
-      }
-      return { rows: people.map(csvRowOf), nextCursor }
-    })
+    saveAsCsv(
+      'people',
+      async (cursor, signal) => {
+        const { items, nextCursor } = await load(cursor)
+        const people: Identified[] = []
+        for (let i = 0; i < items.length; i += READ_AT_ONCE) {
+          const some = items.slice(i, i + READ_AT_ONCE)
+          people.push(...(await Promise.all(some.map((person) => withIdentifiers(person, signal)))))
+        }
+        return { rows: people.map(csvRowOf), nextCursor }
+      },
+      searched && `the people found by “${searched}”`,
+    )
   return [
     h('header', h('h1', 'People'), actions(button('Save as CSV', save))),
     searchForm(searched),
@@ -53,7 +57,7 @@ const listView = async (place: Place, signal: AbortSignal) => {
   ]
 }
 
-const WHO = 'Name, last name, email or ID'
+const WHO = 'Name, email or ID'
 const searchForm = (searched: string) => {
   const field = h('input', {
     name: 'q',

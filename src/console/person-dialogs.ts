@@ -6,6 +6,7 @@ import { attributeFields } from './attributes.ts'
 import { field, openForm } from './dialog.ts'
 import { addressOf, button, card, counted, crumb, goTo, h, refill, tag, time, when } from './dom.ts'
 import { row, table } from './lists.ts'
+import { notify } from './notices.ts'
 import { repeat } from './repeat.ts'
 
 /** Corrects who a person is, and the person's attributes. */
@@ -41,6 +42,7 @@ export const correct = (before: Prospect, done: (person: Prospect) => void): voi
       const { value } = await call<Prospect>('PATCH', path`/prospects/${before.prospectId}`, { body })
       forgetPeople()
       done(value)
+      notify('Saved.')
     },
   })
 }
@@ -59,10 +61,10 @@ export const erase = ({ prospectId, email, name }: Prospect): void => {
       ),
       field(`To confirm, type ${word}`, 'word', { required: true }),
       field(
-        'Refuse this email and external ID for so many days',
+        'Days to keep this person out',
         'blockDays',
         { type: 'number', value: 30, min: 0, max: 3_650, required: true },
-        'Until then, no new activity creates the person again.',
+        'If this email or external ID is sent again in that time, it is refused, so that the person does not come back. 0: not at all.',
       ),
     ],
     run: async (values) => {
@@ -102,16 +104,21 @@ const readErasures = async (signal: AbortSignal): Promise<readonly Erasure[]> =>
 const erasureTable = (shown: readonly Erasure[]) =>
   table(['State', 'Requested', 'Erased', 'New activities'], shown.map(erasureRow))
 
+/** An erasure that waits has nothing left to show, and needs no one. */
+const stateTag = ({ status, waitingFor }: Erasure) => {
+  if (status === 'completed') return tag('completed', 'ok')
+  return waitingFor ? tag('waits') : tag('in progress', 'warning')
+}
+
 const erasureRow = (erasure: Erasure): HTMLElement => {
-  const { erasureId, status, waitingFor, blockedUntil, requestedAt, logsErased, formerlyOf, stillLeadsTo } =
-    erasure
+  const { erasureId, waitingFor, blockedUntil, requestedAt, logsErased, formerlyOf, stillLeadsTo } = erasure
   const unblock = async () => {
     const { value } = await call<Erasure>('POST', path`/erasures/${erasureId}/unblock`)
     element.replaceWith(erasureRow(value))
   }
   const isBlocked = blockedUntil !== null && Date.parse(blockedUntil) > Date.now()
   const element = row(
-    [tag(status, status === 'completed' ? 'ok' : 'warning'), waitingFor && h('small', WAITS[waitingFor])],
+    [stateTag(erasure), waitingFor && h('small', WAITS[waitingFor])],
     when(requestedAt),
     [
       counted(logsErased, 'activity', 'activities'),

@@ -1,6 +1,6 @@
 import { actions, button, counted, h } from './dom.ts'
 import type { Field } from './fields.ts'
-import { openDialog, showError } from './notices.ts'
+import { notify, openDialog, showError } from './notices.ts'
 
 /** Saves a file as a download of the browser. */
 export const saveFile = (name: string, file: Blob): void => {
@@ -21,10 +21,11 @@ const UTF8_MARK = '\ufeff'
 /** More different fields than this share one more column. */
 const FIELD_COLUMNS_MAX = 200
 
-/** Saves a list for spreadsheets. Reads it slice by slice, until its end or until the reader cancels. */
+/** Saves a list for spreadsheets. Reads it slice by slice, until its end or until the reader cancels. `what`: whose rows. */
 export const saveAsCsv = async (
   name: string,
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<CsvSlice>,
+  what = '',
 ): Promise<void> => {
   const ending = new AbortController()
   const progress = h('p', { role: 'status' }, 'Reading…')
@@ -48,10 +49,12 @@ export const saveAsCsv = async (
     } while (cursor)
     const file = new Blob([UTF8_MARK, ...linesOf(rows)], { type: 'text/csv' })
     saveFile(`${name} ${localTime(new Date().toISOString()).slice(0, 10)}.csv`, file)
+    dialog.close()
+    notify(`Saved ${counted(rows.length, 'row')}${what && `: ${what}`}.`)
   } catch (error) {
     if (dialog.open) showError(error)
+    dialog.close()
   }
-  dialog.close()
 }
 
 /** A time in the reader's time zone as spreadsheets read it: `2026-11-28 18:24`. Empty if it is not a time. */

@@ -121,7 +121,8 @@ t.test('saving a list can be cancelled', { skip }, async (t) => {
 
 t.test('the people that were searched for are saved', { skip }, async (t) => {
   await withActivities()
-  const { page, wrong } = await consoleWindow.open('people?q=249%40example')
+  const { page, wrong, shows } = await consoleWindow.open('people?q=249%40example')
   t.match(await savedAsCsv(page), /^\ufeffName,Email,[^\n]*\nAda,249@example.com,,/)
+  await shows('Saved 1 row: the people found by “249@example”.')
   t.strictSame(wrong, [])
 })
