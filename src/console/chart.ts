@@ -1,12 +1,15 @@
 import type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
 import { Problem, pollOf } from './api.ts'
 import { absolute, bdi, card, h, type Place, refill, replaceAddress, svg, time } from './dom.ts'
+import { knownSources } from './known-sources.ts'
 import { row, segments, table } from './lists.ts'
 import { repeat } from './repeat.ts'
 
 const COUNTS_MS = 15_000
 /** Counts older than this are shown with the time until which they are complete. */
 const LATE_MS = 10 * 60_000
+/** Sources that were read so lately are not read again. */
+const SOURCES_AGE_MS = 60_000
 const HOUR_MS = 3_600_000
 const IS_NARROW = matchMedia('(max-width: 700px)').matches
 
@@ -34,6 +37,7 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
   const show = async (): Promise<void> => {
     const requested = span
     const since = new Date(startOf(requested)).toISOString()
+    const known = [...(await knownSources(SOURCES_AGE_MS)).keys()].sort()
     const answer = await poll({ by: requested.by, since }, signal).catch((error) => {
       if (!isTooMuch(error, requested)) throw error
       if (span === requested) span = inDays(requested)
@@ -42,7 +46,7 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
     // Another span was chosen in the meantime, by the reader or because there was too much to count.
     if (span !== requested) return show()
     if (answer === null) return
-    const bars = barsOf(answer.value, span)
+    const bars = barsOf(answer.value, span, known)
     refill(legend, drawLegend(bars))
     refill(body, drawScale(bars), drawBars(bars), tableOf(bars))
     refill(note, noteOn(answer.value, span))
@@ -93,11 +97,11 @@ const startOf = (span: Span): number => {
 
 type Bars = ReturnType<typeof barsOf>
 /** The counts as stacked bars: one part for each of the largest sources, and one for all others. */
-const barsOf = ({ items }: ProspectLogCounts, span: Span) => {
+const barsOf = ({ items }: ProspectLogCounts, span: Span, known: readonly string[]) => {
   const bySource = Map.groupBy(items, ({ source }) => source ?? '')
   const named = [...bySource.keys()].filter(Boolean)
   const largest = named.sort((a, b) => sumOf(bySource.get(b)) - sumOf(bySource.get(a)))
-  const sources = largest.slice(0, COLOURS)
+  const sources = largest.slice(0, COLOURS).sort()
   const byTime = Map.groupBy(items, ({ at }) => Date.parse(at))
   const bars = Array.from({ length: span.bars }, (_, i) => {
     const at = startOf(span) + i * unitMsOf(span)
@@ -107,7 +111,21 @@ const barsOf = ({ items }: ProspectLogCounts, span: Span) => {
     return { at, parts: [...sums, others], sum: sumOf(counts) }
   })
   const top = topFor(Math.max(...bars.map(({ sum }) => sum), 4))
-  return { sources, bars, top, by: span.by }
+  return { sources, colours: coloursOf(sources, known), bars, top, by: span.by }
+}
+
+/**
+ * A number of a colour for each source: by its place among all known sources, so that it stays the same in every span and on
+ * every screen. If another source has it already, the next free one.
+ */
+const coloursOf = (sources: readonly string[], known: readonly string[]): readonly number[] => {
+  const free = Array.from({ length: COLOURS }, (_, i) => i)
+  return sources.map((source) => {
+    const preferred = Math.max(known.indexOf(source), 0) % COLOURS
+    const colour = free.find((colour) => colour >= preferred) ?? free[0] ?? 0
+    free.splice(free.indexOf(colour), 1)
+    return colour
+  })
 }
 
 type Count = ProspectLogCounts['items'][number]
@@ -120,7 +138,7 @@ const topFor = (largest: number): number => {
 }
 
 /** The class that colours a part. */
-const colourOf = ({ sources }: Bars, part: number): string => `s${part < sources.length ? part : COLOURS}`
+const colourOf = ({ colours }: Bars, part: number): string => `s${colours[part] ?? COLOURS}`
 
 const drawLegend = (drawn: Bars) => {
   const hasOthers = drawn.bars.some(({ parts }) => (parts.at(-1) ?? 0) > 0)

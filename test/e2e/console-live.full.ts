@@ -203,6 +203,31 @@ t.test('today’s people and activities are beside those of yesterday', { skip }
   t.match(text, /Activities today \(UTC\)\s+1,234\s+yesterday 1,200/)
 })
 
+t.test('a source keeps its colour in the chart, however much it sent', { skip }, async (t) => {
+  const { page, log } = await consoleWindow.open('now')
+  await log({ email: 'coloured@example.com' })
+  const showCounts = async (counts: Readonly<Record<string, number>>) => {
+    const items = Object.entries(counts).map(([source, count]) => {
+      return { at: new Date().toISOString(), source, type: 'webhook', count, newProspects: 0 }
+    })
+    await page.unroute('**/prospect_log_counts?*')
+    await page.route('**/prospect_log_counts?*', (route) =>
+      route.fulfill({ json: { items, countedUntil: new Date().toISOString() } }),
+    )
+    await consoleWindow.open('activity')
+    await consoleWindow.open('now')
+    const legend = page.locator('.legend > span')
+    await legend.filter({ hasText: Object.keys(counts)[0] ?? '' }).waitFor()
+    const parts = await legend.evaluateAll((spans) =>
+      spans.map((span) => [span.textContent, span.firstElementChild?.className]),
+    )
+    return Object.fromEntries(parts)
+  }
+  const colours = await showCounts({ shop: 9, form: 5, crm: 1 })
+  t.equal(new Set(Object.values(colours)).size, 3)
+  t.strictSame(await showCounts({ crm: 90, form: 50, shop: 10 }), colours)
+})
+
 t.test('a view that takes long is outlined until it is there', { skip }, async (t) => {
   const { page } = await consoleWindow.open('now')
   const released = Promise.withResolvers<void>()
