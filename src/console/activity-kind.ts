@@ -1,4 +1,4 @@
-import { bdi, h } from './dom.ts'
+import { bdi, h, refill } from './dom.ts'
 import { isFormType } from './forms.ts'
 import { knownSources } from './known-sources.ts'
 
@@ -37,14 +37,16 @@ export const kindTag = (log: Named) => {
   return mark
 }
 
-/** What an activity is, by its kind and its source: `Form contact`, or `invoice.paid from stripe`. */
+/** What an activity is, by its kind and its source: `Form contact`, `Catalogue form`, or `invoice.paid from stripe`. */
 export const kindAndSource = (log: Named) => {
   const place = h('span', { title: log.type })
   withKind(log, (kind) => {
     const isForm = kind === 'form'
-    place.replaceChildren(
-      h('b', isForm ? 'Form' : bdi(kind)),
-      h('span.muted', isForm ? ' ' : ' from '),
+    const isNamedForm = isForm && /\bform\b/i.test(log.source)
+    refill(
+      place,
+      !isNamedForm && h('b', isForm ? 'Form' : bdi(kind)),
+      !isNamedForm && h('span.muted', isForm ? ' ' : ' from '),
       h(isForm ? 'b' : 'span', bdi(log.source)),
     )
   })

@@ -32,7 +32,9 @@ export const personView = async (id: string, signal: AbortSignal) => {
     // A correction returns no former emails: the next poll does.
     prospect = { ...prospect, ...changed }
     refill(heading, headingOf(prospect))
-    refill(about, factsOf(prospect), attributeFacts(prospect))
+    const shown = factsOf(prospect)
+    shown.append(...attributeFacts(prospect).children)
+    refill(about, shown)
   }
   showPerson(prospect)
   const timeline = timelineOf(id, signal, mark, showPerson)
@@ -45,7 +47,7 @@ export const personView = async (id: string, signal: AbortSignal) => {
   return [
     h('header', crumb('People', 'people'), heading, mark),
     h(
-      'div.two',
+      'div.two.person',
       card(about, buttons),
       can('prospect_logs:read') ? timeline : card(h('p.muted', 'Your key cannot read activities.')),
     ),

@@ -25,7 +25,7 @@ export const RECEIVERS: Readonly<Record<ReceiverName, Receiver>> = {
   // https://developers.hubspot.com/docs/api-reference/legacy/crm/objects/contacts/batch/upsert-contacts
   hubspot: {
     name: 'HubSpot',
-    text: 'HubSpot: create or update a contact',
+    text: 'HubSpot: a contact',
     url: 'https://api.hubapi.com/crm/v3/objects/contacts/batch/upsert',
     token: { label: 'Access token', header: 'authorization', prefix: 'Bearer ' },
     hint: 'In HubSpot, create a private app with the scopes crm.objects.contacts.read and crm.objects.contacts.write, and copy its access token.',
@@ -49,7 +49,7 @@ export const RECEIVERS: Readonly<Record<ReceiverName, Receiver>> = {
   // https://developers.brevo.com/reference/create-contact
   brevo: {
     name: 'Brevo',
-    text: 'Brevo: create or update a contact',
+    text: 'Brevo: a contact',
     url: 'https://api.brevo.com/v3/contacts',
     token: { label: 'API key', header: 'api-key', prefix: '' },
     hint: 'In Brevo, open Settings, SMTP & API, API keys, and create one.',
@@ -84,7 +84,7 @@ export const RECEIVERS: Readonly<Record<ReceiverName, Receiver>> = {
   },
   json: {
     name: 'Zapier, n8n or Make',
-    text: 'Zapier, n8n, Make or any other tool that has a webhook',
+    text: 'Zapier, n8n, Make, others',
     url: null,
     token: null,
     hint: 'Paste the address that it shows for a webhook or “catch hook”.',
