@@ -228,6 +228,27 @@ t.test('a source keeps its colour in the chart, however much it sent', { skip },
   t.strictSame(await showCounts({ crm: 90, form: 50, shop: 10 }), colours)
 })
 
+t.test('an erasure needs attention only while it does more than wait', { skip }, async (t) => {
+  const { page, log } = await consoleWindow.open('activity')
+  await log({ email: 'erased@example.com' })
+  const erasureWaitingFor = (waitingFor: string | null, logsErased: number) => {
+    return {
+      status: 'processing',
+      waitingFor,
+      logsErased,
+      requestedAt: new Date().toISOString(),
+      prospectId: 'x',
+    }
+  }
+  const items = [erasureWaitingFor('second_pass', 3), erasureWaitingFor(null, 7)]
+  await page.route('**/erasures?*', (route) => route.fulfill({ json: { items, hasMore: false } }))
+  await consoleWindow.open('now')
+  const erasing = page.locator('.attention li', { hasText: 'is being erased' })
+  await erasing.first().waitFor()
+  t.equal(await erasing.count(), 1)
+  t.match(await erasing.innerText(), '7 activities are deleted already')
+})
+
 t.test('a view that takes long is outlined until it is there', { skip }, async (t) => {
   const { page } = await consoleWindow.open('now')
   const released = Promise.withResolvers<void>()
