@@ -28,7 +28,7 @@ export const readersOf = ({ publishedVersion, latestVersion, unpublishAt }: Page
   return [
     'Readers get ',
     h('b', `version ${publishedVersion.versionNumber}`),
-    ' since ',
+    ', published ',
     time(publishedVersion.publishedAt),
     unpublishAt && [', until ', time(unpublishAt)],
     isNewer && [`; version ${versionNumber} is newer and `, states[status]],
