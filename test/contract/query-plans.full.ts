@@ -76,7 +76,7 @@ overStores(
  * read once, as the file is opened.
  */
 const HARMLESS =
-  /^(SEARCH (?!.*PRIMARY KEY \(tenant_id=\?\)$)|SEARCH (counted_tenants|searched_tenants|event_counts|page_group_deletions|tenant|webhook_endpoints) |LIST SUBQUERY|(CORRELATED )?SCALAR SUBQUERY|CREATE BLOOM FILTER$|CO-ROUTINE|MERGE \(UNION ALL\)|LEFT$|RIGHT$|SCAN CONSTANT ROW$|SCAN (\(subquery|waiting$)|SCAN \w+ USING INDEX \w+_pending$|SCAN sqlite_(schema|master)$|SCAN pragma_application_id )/
+  /^(SEARCH (?!.*PRIMARY KEY \(tenant_id=\?\)$)|SEARCH (counted_tenants|searched_tenants|event_counts|page_group_deletions|tenants?|webhook_endpoints) |LIST SUBQUERY|(CORRELATED )?SCALAR SUBQUERY|CREATE BLOOM FILTER$|CO-ROUTINE|MERGE \(UNION ALL\)|LEFT$|RIGHT$|SCAN CONSTANT ROW$|SCAN (\(subquery|waiting$)|SCAN \w+ USING INDEX \w+_pending$|SCAN sqlite_(schema|master)$|SCAN pragma_application_id )/
 
 /** Logs under one key are counted before they are sorted. */
 const isSortOfFew = (sql: string, step: string): boolean =>

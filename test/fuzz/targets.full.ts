@@ -34,7 +34,9 @@ overStores(async (t, kind) => {
     if (path.startsWith('/problems/')) return ids[0] === 'invalid_json' ? null : 'not_found'
     if (ids.length > 0 && ids[0] !== pageGroupId) return 'page_group_not_found'
     if (ids.length > 1 && ids[1] !== pageId) return 'page_not_found'
-    if (method === 'DELETE' || /\/(un)?publish$/.test(path)) return 'precondition_failed'
+    const isOfRevision =
+      method === 'DELETE' || /\/(un)?publish$/.test(path) || /^POST .*\/versions$/.test(`${method} ${path}`)
+    if (isOfRevision) return 'precondition_failed'
     if (ids.length > 2 && ids[2] !== versionId) return 'version_not_found'
     return null
   }
@@ -43,9 +45,10 @@ overStores(async (t, kind) => {
     const answered = new Map<string, number>()
     const version = `${pages}/${pageId}/versions/${versionId}`
     const known = [`/v0/page_groups/${pageGroupId}`, `${pages}/${pageId}`, `${pages}/${pageId}/unpublish`]
+    const unknown = `${pages}/page_00000000000000000000000000`
     const path = fc.oneof(
       { weight: 6, arbitrary: pathOf([pageGroupId, pageId, versionId]) },
-      { weight: 1, arbitrary: fc.constantFrom(...known, version, `${version}/publish`) },
+      { weight: 1, arbitrary: fc.constantFrom(...known, unknown, version, `${version}/publish`) },
     )
     const target = targetOf(path)
     const property = fc.asyncProperty(method, target, async (method, target) => {
