@@ -53,7 +53,7 @@ export const showKey = (): void => {
       h('fieldset', Object.entries(SCOPE_WORDS).map(tickOf)),
       h(
         'p.muted',
-        'A key cannot be changed. For another one, tick what it should be allowed to do, and give this command to whoever runs the server:',
+        'A key cannot be changed. For another one, tick what it may do, and give this command to the operator of the server:',
       ),
       command,
     ),

@@ -91,7 +91,7 @@ export const events = section('events', async ({ store }) => ({ ours: await outb
     same(await store.events.waiting('', 9), [])
   },
 
-  'whoever reads a number can read all before it, while many write and many give numbers': async (scene) => {
+  'a reader of a number can read all before it, while many write and many give numbers': async (scene) => {
     const { ours, store, another, core } = scene
     const endpoint = await ours.addEndpoint()
     const { tenant, tenantId } = ours

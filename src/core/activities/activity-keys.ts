@@ -11,7 +11,7 @@ import { type NewActivity, requestHashIn } from './new-log.ts'
 
 /**
  * A store keeps one log for each key in a scope. A key that is a hash of the body can be taken over, because the same body
- * is another message after a day. So each log that takes it over has a scope of its own, which names the log before it:
+ * is another message after a day. So each log that takes it over has another scope, which names the log before it:
  *
  *     first log    `scope`
  *     second log   `scope prospectlog_1`   the id of the first

@@ -21,7 +21,7 @@ export const SCOPES = [
 ] as const
 /** What a website needs: with it instead of `pages:read`, a key reads what is published, and nothing else of pages. */
 export const READERS_SCOPE = 'pages:published'
-/** No permission of its own: the attributes that such a key writes replace those that a person has. */
+/** It permits nothing more: the attributes that such a key writes replace those that a person has. */
 export const OVERWRITE_SCOPE = 'attributes:overwrite'
 /** Every scope. */
 export const EVERY_SCOPE = [...SCOPES, READERS_SCOPE, OVERWRITE_SCOPE] as const
