@@ -29,6 +29,44 @@ t.test('a read sees everything that was written before its request', async (t) =
   t.strictSame(await Promise.all([early, late]), [1, 1])
 })
 
+t.test('equal reads that arrive while one is in flight share the next one', async (t) => {
+  const reads: PromiseWithResolvers<number>[] = []
+  const find = shareEqual((_: { readonly tenantId: string; readonly id: string }) => {
+    const read = Promise.withResolvers<number>()
+    reads.push(read)
+    return read.promise
+  })
+  const early = [find({ tenantId, id: 'a' }), find({ tenantId, id: 'a' })]
+  await nextTick()
+  const late = [find({ tenantId, id: 'a' }), find({ tenantId, id: 'a' })]
+  await nextTick()
+  const other = find({ tenantId, id: 'b' })
+  await nextTick()
+  t.equal(reads.length, 2, 'another is not made to wait')
+  reads[0]?.resolve(1)
+  t.strictSame(await Promise.all(early), [1, 1])
+  await nextTick()
+  t.equal(reads.length, 3)
+  reads[1]?.resolve(2)
+  reads[2]?.resolve(3)
+  t.strictSame(await Promise.all([...late, other]), [3, 3, 2])
+})
+
+t.test('after a read that failed, those that waited for it are read again', async (t) => {
+  let reads = 0
+  const find = shareEqual(async (_: { readonly tenantId: string }): Promise<number> => {
+    reads++
+    await nextTick()
+    if (reads === 1) throw unavailable('The database cannot answer now.')
+    return reads
+  })
+  const early = [find({ tenantId }), find({ tenantId })].map(refusalOf)
+  await nextTick()
+  const late = find({ tenantId })
+  await Promise.all(early)
+  t.equal(await late, 2)
+})
+
 t.test('all callers who share a read get its refusal', async (t) => {
   const find = shareEqual(async (_: { readonly tenantId: string }): Promise<never> => {
     throw unavailable('The database cannot answer now.')

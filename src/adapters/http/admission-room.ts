@@ -18,6 +18,8 @@ const newTenant = (id: string) => ({
   bytesInProgress: 0,
   /** Bytes of answers that are being made: see `Slot.answerBytes`. */
   answerBytes: 0,
+  /** Number of requests in progress for each large answer: they share it, so it counts once. */
+  readersOf: new Map<string, number>(),
   reading: new Set<Slot>(),
   ready: new Set<Slot>(),
   /** Batches between two turns. They go before the ready requests, so that a batch that has begun is finished first. */
@@ -31,8 +33,10 @@ export type Slot = {
   /** The queue in which it waits for its turn: `ready` or `begun` of its tenant. */
   queue: Set<Slot>
   bytes: number
-  /** The size that its answer may have, if that is large. It counts while the request is in progress. */
+  /** The size that its answer may have, if that is large. It counts while a request for it is in progress. */
   readonly answerBytes: number
+  /** Equal for requests of a tenant that share their answer. */
+  readonly asksFor: string
   /** Its weight while it is in progress: 1, or that of the items of a batch that run at the same time. */
   items: number
   state: 'waiting' | 'inProgress' | 'gone'
@@ -114,14 +118,18 @@ export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Sl
   }
 
   return {
-    /** A slot for one request, which must `leave`. `answerBytes`: see `Slot`. Refuses `unavailable` when too many wait. */
-    arrive: (tenantId: string, answerBytes = 0): Slot => {
+    /**
+     * A slot for one request, which must `leave`. `answerBytes` and `asksFor`: see `Slot`. Refuses `unavailable` when too
+     * many wait.
+     */
+    arrive: (tenantId: string, answerBytes = 0, asksFor = ''): Slot => {
       const tenant = enter(tenantId)
       const slot: Slot = {
         tenant,
         queue: tenant.ready,
         bytes: 0,
         answerBytes,
+        asksFor,
         items: 1,
         state: 'waiting',
         readySinceMs: 0,

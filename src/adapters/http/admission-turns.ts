@@ -46,8 +46,17 @@ export const createTurns = (
     tenant.itemsInProgress += sign * slot.items
     bytesInProgress += sign * slot.bytes
     tenant.bytesInProgress += sign * slot.bytes
-    answerBytes += sign * slot.answerBytes
-    tenant.answerBytes += sign * slot.answerBytes
+    if (slot.answerBytes > 0) countReader(slot, sign)
+  }
+  const countReader = ({ tenant, answerBytes: bytes, asksFor }: Slot, sign: 1 | -1): void => {
+    const { readersOf } = tenant
+    const before = readersOf.get(asksFor) ?? 0
+    const after = before + sign
+    if (after === 0) readersOf.delete(asksFor)
+    else readersOf.set(asksFor, after)
+    if (before > 0 && after > 0) return
+    answerBytes += sign * bytes
+    tenant.answerBytes += sign * bytes
   }
   const begin = (slot: Slot): void => {
     stopWaiting(slot)
@@ -66,8 +75,10 @@ export const createTurns = (
     bytes === 0 ||
     (fits(bytesInProgress, bytes, bytesMax) && fits(tenant.bytesInProgress, bytes, bytesOfTenantMax))
 
-  const hasRoomForAnswer = ({ answerBytes: more, tenant }: Slot): boolean =>
-    more === 0 || (fits(answerBytes, more, bytesMax) && fits(tenant.answerBytes, more, bytesOfTenantMax))
+  const hasRoomForAnswer = ({ answerBytes: more, asksFor, tenant }: Slot): boolean =>
+    more === 0 ||
+    tenant.readersOf.has(asksFor) ||
+    (fits(answerBytes, more, bytesMax) && fits(tenant.answerBytes, more, bytesOfTenantMax))
 
   /** The first request of the tenant that would then have the fewest in progress. Equal tenants take turns. */
   const nextOf = (isWanted: (slot: Slot) => boolean): Slot | undefined => {

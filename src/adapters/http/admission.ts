@@ -17,8 +17,8 @@ type Limits = Parameters<typeof createRoom>[0] & Parameters<typeof createTurns>[
  * at most one and a half times `bodyBytesMax`: the equal parts, and bodies beyond them whose requests are in progress.
  *
  * Large answers that are being made take at most half of `bodyBytesMax`, too. Their size is not known before they are
- * made, so each counts as the largest that it may be, and takes its turn before anything is read for it. So everything in
- * flight takes at most twice `bodyBytesMax`. `UNSENT_BYTES_MAX` bounds what callers have not read yet.
+ * made, so each counts as the largest that it may be, and takes its turn before anything is read for it. Equal requests
+ * share an answer, which counts once. So everything in flight takes at most twice `bodyBytesMax`. `UNSENT_BYTES_MAX` bounds what callers have not read yet.
  */
 export const createAdmission = (limits: Limits) => {
   const remove = (slot: Slot): void => {

@@ -12,8 +12,8 @@ const admissionScene = (limits: Partial<Limits> = {}) => {
   const refused: string[] = []
   const slots = new Map<string, Slot>()
   const slotOf = (name: string) => slots.get(name) as Slot
-  const arrive = (name: string, answerBytes?: number) =>
-    slots.set(name, admission.arrive(name.slice(0, 1), answerBytes))
+  const arrive = (name: string, answerBytes?: number, asksFor = name) =>
+    slots.set(name, admission.arrive(name.slice(0, 1), answerBytes, asksFor))
   const turn = async (name: string): Promise<void> => {
     try {
       await admission.turn(slotOf(name))
@@ -39,6 +39,13 @@ const admissionScene = (limits: Partial<Limits> = {}) => {
     ask: (answerBytes: number, ...names: string[]) => {
       for (const name of names) {
         arrive(name, answerBytes)
+        void turn(name)
+      }
+    },
+    /** Requests that share an answer of so many bytes. */
+    askForOne: (answerBytes: number, asksFor: string, ...names: string[]) => {
+      for (const name of names) {
+        arrive(name, answerBytes, asksFor)
         void turn(name)
       }
     },
@@ -450,6 +457,19 @@ t.test('large answers are made within half of the bytes, and a tenant leaves roo
   t.strictSame(working.slice(5), ['b1'], 'the tenant that makes the fewest goes first')
   await leave('b0', 'b1')
   t.strictSame(working.slice(6), ['a4'])
+})
+
+t.test('a large answer counts once, however many requests share it', async (t) => {
+  // A tenant alone makes four answers of 100 bytes.
+  const { ask, askForOne, leave, working } = admissionScene({ atOnceMax: 100 })
+  askForOne(100, 'the list', ...named('a', 10))
+  ask(100, 'a-first', 'a-second', 'a-third', 'a-fourth')
+  await ticks()
+  t.strictSame(working, [...named('a', 10), 'a-first', 'a-second', 'a-third'])
+  await leave(...named('a', 9))
+  t.notOk(working.includes('a-fourth'), 'the last of them still holds the answer')
+  await leave('a9')
+  t.ok(working.includes('a-fourth'))
 })
 
 t.test('nothing waits for the answers of others but large answers', async (t) => {
