@@ -5,7 +5,7 @@ import { logRow } from '../stores/timeline-key.ts'
 import { type Together, weightOfChange, weightOfLog } from '../stores/together.ts'
 import { claimsOf, type PlainLog, plainLogIn, recordApart } from './activities.ts'
 import { retriedThenHalved } from './overtaken.ts'
-import { recordQuietBatch } from './quiet-batches.ts'
+import { recordQuietLogsOfTenant } from './quiet-logs-of-tenant.ts'
 import { newPersonIn, recordQuietPeople } from './quiet-people.ts'
 import { columns, type Query } from './sql.ts'
 import {
@@ -37,12 +37,16 @@ export const skippingUnusedEvents = (
   }
   const recordQuietLog = together.write(
     'activities.record',
-    retriedThenHalved((logs: readonly PlainLog[]) => recordQuietLogs(query, noteEvents, logs)),
+    retriedThenHalved((logs: readonly PlainLog[]) =>
+      isLongListOfOneTenant(logs)
+        ? recordQuietLogsOfTenant(query, noteEvents, logs)
+        : recordQuietLogs(query, noteEvents, logs),
+    ),
     plainOptions,
   )
   const recordQuietLists = together.writeLists(
     'activities.recordEach',
-    retriedThenHalved((logs: readonly PlainLog[]) => recordQuietBatch(query, noteEvents, logs)),
+    retriedThenHalved((logs: readonly PlainLog[]) => recordQuietLogsOfTenant(query, noteEvents, logs)),
     { ...plainOptions, recordAlone: recordQuietLog },
   )
   const recordQuietPerson = together.write(
@@ -85,6 +89,13 @@ export const skippingUnusedEvents = (
       return outcomes.map((outcome) => (outcome === 'overtaken' ? (later.next().value ?? outcome) : outcome))
     },
   }
+}
+
+/** From this length on the statement for logs of one tenant takes PostgreSQL less time: for 32 of them two thirds. */
+const LONG_LIST = 8
+const isLongListOfOneTenant = (logs: readonly PlainLog[]): boolean => {
+  const tenantId = logs[0]?.log.tenantId
+  return logs.length >= LONG_LIST && logs.every(({ log }) => log.tenantId === tenantId)
 }
 
 /**

@@ -8,26 +8,26 @@ import type { NoteEvents } from './tenants-with-events.ts'
 
 /** The columns of the logs of one tenant. */
 const OF_TENANT = without(COLUMNS.prospect_logs, 'tenant_id')
-const BATCH = arrays('log', { ...OF_TENANT, unchanged_since: 'timestamptz', place: 'tid' })
-const BATCH_STORED = columns('log', without(OF_TENANT, 'created_prospect', 'occurred_at', 'key_scope'))
+const LOG = arrays('log', { ...OF_TENANT, unchanged_since: 'timestamptz', place: 'tid' })
+const STORED = columns('log', without(OF_TENANT, 'created_prospect', 'occurred_at', 'key_scope'))
 
 /**
- * Stores the logs of one tenant, of a batch or of several, unless the tenant uses events: then it calls `noteEvents`. A
+ * Stores many logs of one tenant, unless the tenant uses events: then it calls `noteEvents`. A
  * prospect that is where it was when it was recalled is read there, without its index: to look up people who are spread over
  * a large table would take a third of the time of this statement.
  */
-export const recordQuietBatch = async (
+export const recordQuietLogsOfTenant = async (
   query: Query,
   noteEvents: NoteEvents,
   plainLogs: readonly PlainLog[],
 ): Promise<Recorded[]> => {
   const tenantId = plainLogs[0]?.log.tenantId ?? ''
-  const [row] = await query()<StoredBatch>`
+  const [row] = await query()<Stored>`
     with stored as (
-      insert into prospect_logs (${BATCH_STORED.names}, tenant_id, created_prospect, occurred_at, key_scope)
-      select ${BATCH_STORED.values}, ${tenantId}, coalesce(log.created_prospect, false),
+      insert into prospect_logs (${STORED.names}, tenant_id, created_prospect, occurred_at, key_scope)
+      select ${STORED.values}, ${tenantId}, coalesce(log.created_prospect, false),
         coalesce(log.occurred_at, log.created_at), coalesce(log.key_scope, '')
-      from ${BATCH.fromColumns(columnsOf(inKeyOrder(plainLogs, ({ log }) => log)))}
+      from ${LOG.fromColumns(columnsOf(inKeyOrder(plainLogs, ({ log }) => log)))}
       where log.unchanged_since = coalesce((
         select p.updated_at from prospects p
         where p.ctid = log.place and p.tenant_id = ${tenantId} and p.prospect_id = log.prospect_id
@@ -68,7 +68,7 @@ const columnsOf = (plainLogs: readonly PlainLog[]) => {
   return (member: string) => computed[member] ?? logs.map((log) => memberOf(log, member))
 }
 
-type StoredBatch = {
+type Stored = {
   readonly count: number
   /** Unless all were stored. */
   readonly ids: string | null
