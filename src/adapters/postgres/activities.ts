@@ -18,7 +18,7 @@ import { LOOKUPS_MAX, type Together, weightOfChange, weightOfLog } from '../stor
 import { numbered, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
 import { retriedThenHalved } from './overtaken.ts'
-import { arrays, columns, piece, type Query } from './sql.ts'
+import { arrays, columns, LONG_LIST, piece, type Query } from './sql.ts'
 
 /** One row of `recall`. Its part of the answer is `part`. */
 export type RecallRow = { readonly number: number } & (
@@ -76,9 +76,6 @@ const NO_RECEIPT = piece`null::text as prospect_log_id, null::text as source, nu
         null::text as idempotency_key, null::text as request_hash,
         null::boolean as created_prospect, null::timestamptz as created_at`
 const NOT_COUNTED = piece`null::text as counted_id`
-
-/** From this length on, PostgreSQL reads arrays in less time than JSON. Such a statement is prepared twice. */
-const LONG_LIST = 16
 
 /** Stores prospects and their logs. A change that only logs takes a shorter statement than any other. */
 export const postgresActivities = (

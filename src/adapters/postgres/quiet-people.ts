@@ -46,7 +46,7 @@ export const recordQuietPeople = async (
     : logs
   const rows = await query()<StoredRow>`
     with log as (
-      select * from ${LOG_OF_NEW_PERSON.fromFew(sorted)}
+      select * from ${LOG_OF_NEW_PERSON.fromAny(sorted)}
       where (
         select true from tenants t where t.tenant_id = log.tenant_id and t.deleted_at is null limit 1
       ) and (

@@ -155,6 +155,14 @@ export const columns = (alias: string, list: Columns | string) => {
     return record
   }
   const from = (rows: readonly object[]): Piece => ({ texts, values: [JSON.stringify(rows.map(recordOf))] })
+  const fromArrays = arrays(alias, list).from
+  const fromFew = (rows: readonly object[]): Piece => {
+    const [row] = rows
+    if (row === undefined) return { texts: noRowTexts, values: [] }
+    if (rows.length > 1) return from(rows)
+    const values = members.map(({ member }) => memberOf(row, member))
+    return { texts: rowTexts, values: values.map((value) => (value === null ? null : String(value))) }
+  }
   return {
     /** `page_id, content` */
     names: columnList((name) => name),
@@ -165,21 +173,20 @@ export const columns = (alias: string, list: Columns | string) => {
     /** These rows, for the `from` of a statement. */
     from,
     /** The same, as `arrays`: for long lists. No column may be a list. */
-    fromArrays: arrays(alias, list).from,
+    fromArrays,
     /**
      * The same, but one row is sent as parameters, which PostgreSQL reads in half the time, and no row as nothing, so that its plan
      * has no part for it: for statements that a single caller waits for most. Such a statement is prepared for no row, for one
      * and for several. No column may be a list.
      */
-    fromFew: (rows: readonly object[]): Piece => {
-      const [row] = rows
-      if (row === undefined) return { texts: noRowTexts, values: [] }
-      if (rows.length > 1) return from(rows)
-      const values = members.map(({ member }) => memberOf(row, member))
-      return { texts: rowTexts, values: values.map((value) => (value === null ? null : String(value))) }
-    },
+    fromFew,
+    /** The same, but a long list is sent as arrays. */
+    fromAny: (rows: readonly object[]): Piece => (rows.length < LONG_LIST ? fromFew(rows) : fromArrays(rows)),
   }
 }
+
+/** From this length on, PostgreSQL reads arrays in less time than JSON. A statement that may do both is prepared twice. */
+export const LONG_LIST = 16
 
 /**
  * A list that a statement brings along, as one array for each column: for a hundred logs this takes PostgreSQL half the time of
