@@ -4,6 +4,7 @@ import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {
   AWKWARD_TEXTS,
+  addTenant,
   assumedTo,
   at,
   changeOf,
@@ -120,4 +121,48 @@ export const activityPayloads = section('activities', activitySetting, {
       AWKWARD_TEXTS.map((text) => [text, text, text]),
     )
   },
+
+  'texts that arrive together are kept unchanged, of one tenant and of two, in tenants without webhooks':
+    async ({ activities, keptOf, store }) => {
+      /** New people together, and then a second log of each. */
+      const recordTogether = async (tenantIds: readonly string[]) => {
+        const people = tenantIds.flatMap((tenantId) =>
+          AWKWARD_TEXTS.map((text) => {
+            const attributes = { rawJson: JSON.stringify({ note: text }) }
+            const prospect = someProspect(tenantId, { email: text, externalId: text, name: text, attributes })
+            const fields = { source: text, type: text, email: text, name: text, externalId: text }
+            const payload = { rawJson: JSON.stringify({ text }) }
+            const logs = ['first', 'second'].map((key) =>
+              someLog(prospect, { ...fields, ...keyFields(`${key} ${text}`), payload }),
+            ) as [NewLog, NewLog]
+            return { prospect, logs }
+          }),
+        )
+        const added = people.map(({ prospect, logs }) => activities.record(changeOf(prospect, logs[0])))
+        same(
+          await Promise.all(added),
+          people.map(() => 'recorded'),
+        )
+        const logged = people.map(({ prospect, logs }) => activities.record(logChangeOf(prospect, logs[1])))
+        same(
+          await Promise.all(logged),
+          people.map(() => 'recorded'),
+        )
+        for (const tenantId of tenantIds) {
+          const ours = people.filter(({ prospect }) => prospect.tenantId === tenantId)
+          const kept = await keptOf(tenantId)
+          same(
+            kept.prospects,
+            ours.map(({ prospect }) => prospect),
+          )
+          same(sortedById(kept.logs), sortedById(ours.flatMap(({ logs }) => logs)))
+        }
+      }
+      const newTenantId = async () => (await addTenant(store)).tenantId
+      await recordTogether([await newTenantId()])
+      await recordTogether([await newTenantId(), await newTenantId()])
+    },
 })
+
+const sortedById = (logs: readonly NewLog[]) =>
+  logs.toSorted((a, b) => (a.prospectLogId < b.prospectLogId ? -1 : 1))
