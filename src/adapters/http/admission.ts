@@ -18,7 +18,8 @@ type Limits = Parameters<typeof createRoom>[0] & Parameters<typeof createTurns>[
  *
  * Large answers that are being made take at most half of `bodyBytesMax`, too. Their size is not known before they are
  * made, so each counts as the largest that it may be, and takes its turn before anything is read for it. Equal requests
- * share an answer, which counts once. So everything in flight takes at most twice `bodyBytesMax`. `UNSENT_BYTES_MAX` bounds what callers have not read yet.
+ * share an answer, which counts once. So everything in flight takes at most twice `bodyBytesMax`. `UNSENT_BYTES_MAX`
+ * bounds what callers have not read yet.
  */
 export const createAdmission = (limits: Limits) => {
   const remove = (slot: Slot): void => {

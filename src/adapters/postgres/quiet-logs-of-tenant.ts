@@ -12,9 +12,9 @@ const LOG = arrays('log', { ...OF_TENANT, unchanged_since: 'timestamptz', place:
 const STORED = columns('log', without(OF_TENANT, 'created_prospect', 'occurred_at', 'key_scope'))
 
 /**
- * Stores many logs of one tenant, unless the tenant uses events: then it calls `noteEvents`. A
- * prospect that is where it was when it was recalled is read there, without its index: to look up people who are spread over
- * a large table would take a third of the time of this statement.
+ * Stores many logs of one tenant, unless the tenant uses events: then it calls `noteEvents`. A prospect that is where it was
+ * when it was recalled is read there, without its index: to look up people who are spread over a large table would take a
+ * third of the time of this statement.
  */
 export const recordQuietLogsOfTenant = async (
   query: Query,
