@@ -54,10 +54,9 @@ export const fasterWith = ({ tools, logProspectActivity, gathering }: Deps) => {
     createPageWithVersion: () =>
       createPageWithVersion({ ...tools, store: { pages: rememberingGroups(tools.store.pages) } }),
     getPage: (read) => shareEqual(read, keyOfPage),
-    listEvents: (read) => shareEqual(gather(readEach(read), gathering('listEvents', ONE_BY_ONE))),
-    listProspectLogCounts: (read) =>
-      shareEqual(gather(readEach(read), gathering('listProspectLogCounts', ONE_BY_ONE))),
-    getDelivery: (read) => shareEqual(gather(readEach(read), gathering('getDelivery', TWO_AT_A_TIME))),
+    listEvents: (read) => gather(readEach(read), gathering('listEvents', ONE_BY_ONE)),
+    listProspectLogCounts: (read) => gather(readEach(read), gathering('listProspectLogCounts', ONE_BY_ONE)),
+    getDelivery: (read) => gather(readEach(read), gathering('getDelivery', TWO_AT_A_TIME)),
   }
   return (name: OperationId, { method, lines }: Operation, useCase: UseCase): UseCase => {
     const makeFaster = table[name] as ((useCase: UseCase) => UseCase) | undefined

@@ -158,7 +158,8 @@ export const createApi = (deps: Deps): Api => {
     const publishedOnly = admit(exchange, caller, route)
     const { request, query, logFields } = exchange
     const { tenantId, apiKeyId, scopes } = caller
-    const asksFor = route.method === 'GET' ? request.target : exchange.requestId
+    const isShared = route.method === 'GET' && !route.isReadOneByOne
+    const asksFor = isShared ? request.target : exchange.requestId
     const slot = admission.arrive(tenantId, route.answerBytesMax, asksFor)
     try {
       const askedMs = stopwatch()

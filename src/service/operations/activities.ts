@@ -230,6 +230,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       query: ProspectLogCountQuery,
       answer: ProspectLogCounts,
       answerBytesMax: FOUR_BODIES,
+      isReadOneByOne: true,
       problems: ['not_found'],
     },
     {

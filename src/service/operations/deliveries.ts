@@ -42,6 +42,7 @@ export const deliveryOperations = {
       useCase: getDelivery,
       answer: WebhookDeliveryWithAttempts,
       answerBytesMax: ONE_BODY,
+      isReadOneByOne: true,
       problems: ['delivery_not_found'],
     },
     {

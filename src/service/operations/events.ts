@@ -21,6 +21,7 @@ export const eventOperations = {
       takes: abortable,
       answer: EventSlice,
       answerBytesMax: ONE_BODY,
+      isReadOneByOne: true,
       problems: ['cursor_expired'],
     },
     {

@@ -70,6 +70,8 @@ type Declared<Part extends keyof Ports> = {
    * see `createAdmission`.
    */
   readonly answerBytesMax?: number
+  /** Its answers are read one by one, so that several to equal requests may be in the making: see `faster.ts`. */
+  readonly isReadOneByOne?: true
   /** It returns any number of answers, one by one: over HTTP as JSON lines. */
   readonly lines?: true
   /** The HTTP status of success; by default 200, or 204 without an answer. */
