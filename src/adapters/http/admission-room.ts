@@ -19,7 +19,7 @@ const newTenant = (id: string) => ({
   /** Bytes of answers that are being made: see `Slot.answerBytes`. */
   answerBytes: 0,
   /** Number of requests in progress for each large answer: they share it, so it counts once. */
-  readersOf: new Map<string, number>(),
+  readersOf: new Map<string | Slot, number>(),
   reading: new Set<Slot>(),
   ready: new Set<Slot>(),
   /** Batches between two turns. They go before the ready requests, so that a batch that has begun is finished first. */
@@ -35,8 +35,8 @@ export type Slot = {
   bytes: number
   /** The size that its answer may have, if that is large. It counts while a request for it is in progress. */
   readonly answerBytes: number
-  /** Equal for requests of a tenant that share their answer. */
-  readonly asksFor: string
+  /** Equal for requests of a tenant that share their answer; undefined if it shares with none. */
+  readonly asksFor: string | undefined
   /** Its weight while it is in progress: 1, or that of the items of a batch that run at the same time. */
   items: number
   state: 'waiting' | 'inProgress' | 'gone'
@@ -122,7 +122,7 @@ export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Sl
      * A slot for one request, which must `leave`. `answerBytes` and `asksFor`: see `Slot`. Refuses `unavailable` when too
      * many wait.
      */
-    arrive: (tenantId: string, answerBytes = 0, asksFor = ''): Slot => {
+    arrive: (tenantId: string, answerBytes = 0, asksFor?: string): Slot => {
       const tenant = enter(tenantId)
       const slot: Slot = {
         tenant,

@@ -48,7 +48,8 @@ export const createTurns = (
     tenant.bytesInProgress += sign * slot.bytes
     if (slot.answerBytes > 0) countReader(slot, sign)
   }
-  const countReader = ({ tenant, answerBytes: bytes, asksFor }: Slot, sign: 1 | -1): void => {
+  const countReader = (slot: Slot, sign: 1 | -1): void => {
+    const { tenant, answerBytes: bytes, asksFor = slot } = slot
     const { readersOf } = tenant
     const before = readersOf.get(asksFor) ?? 0
     const after = before + sign
@@ -77,7 +78,7 @@ export const createTurns = (
 
   const hasRoomForAnswer = ({ answerBytes: more, asksFor, tenant }: Slot): boolean =>
     more === 0 ||
-    tenant.readersOf.has(asksFor) ||
+    (asksFor !== undefined && tenant.readersOf.has(asksFor)) ||
     (fits(answerBytes, more, bytesMax) && fits(tenant.answerBytes, more, bytesOfTenantMax))
 
   /** The first request of the tenant that would then have the fewest in progress. Equal tenants take turns. */

@@ -159,7 +159,7 @@ export const createApi = (deps: Deps): Api => {
     const { request, query, logFields } = exchange
     const { tenantId, apiKeyId, scopes } = caller
     const isShared = route.method === 'GET' && !route.isReadOneByOne
-    const asksFor = isShared ? request.target : exchange.requestId
+    const asksFor = isShared ? request.target : undefined
     const slot = admission.arrive(tenantId, route.answerBytesMax, asksFor)
     try {
       const askedMs = stopwatch()

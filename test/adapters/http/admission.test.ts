@@ -12,7 +12,7 @@ const admissionScene = (limits: Partial<Limits> = {}) => {
   const refused: string[] = []
   const slots = new Map<string, Slot>()
   const slotOf = (name: string) => slots.get(name) as Slot
-  const arrive = (name: string, answerBytes?: number, asksFor = name) =>
+  const arrive = (name: string, answerBytes?: number, asksFor?: string) =>
     slots.set(name, admission.arrive(name.slice(0, 1), answerBytes, asksFor))
   const turn = async (name: string): Promise<void> => {
     try {
