@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { canonicalJson } from '../../src/json/canonical-json.ts'
@@ -18,39 +17,35 @@ const withoutNumbers = (json: Json): Json => {
 }
 const value = shallowJson.map(withoutNumbers)
 
-t.test('two spellings of a value have one canonical text', async () => {
-  const property = fc.property(value, spelling, spelling, (json, one, other) => {
-    assert.equal(canonicalJson(spelled(json, one)), canonicalJson(spelled(json, other)))
+/**
+ * The canonical text, written from the value.
+ *
+ * `JSON.parse` cannot tell which texts have the same value. V8 guesses a name from the objects it has parsed, and compares
+ * without undoing escapes: in Node 24, once `{"a":1,"\\":2}` was parsed, `{"a":1,"\n":2}` has the name `\`, too.
+ */
+const canonicalOf = (json: Json): string => {
+  if ('literal' in json) return json.literal
+  if ('string' in json) return JSON.stringify(json.string)
+  if ('elements' in json) return `[${json.elements.map(canonicalOf).join(',')}]`
+  assert('members' in json)
+  const members = new Map(json.members.map(([name, value]) => [JSON.stringify(name), canonicalOf(value)]))
+  const names = [...members.keys()].sort()
+  return `{${names.map((name) => `${name}:${members.get(name)}`).join(',')}}`
+}
+
+t.test('all spellings of a value have the canonical text of the value', async () => {
+  const property = fc.property(value, spelling, (json, way) => {
+    assert.equal(canonicalJson(spelled(json, way)), canonicalOf(json))
   })
-  fc.assert(property, { numRuns: RUNS })
+  fc.assert(property, { numRuns: 2 * RUNS })
 })
 
-t.test('two texts have one canonical text exactly if they have the same value', async (t) => {
-  let equal = 0
-  // Small values are often equal.
-  const small = fc.oneof(
-    value,
-    fc
-      .array(fc.tuple(fc.constantFrom('a', 'b'), fc.constantFrom('x', 'y')), { maxLength: 3 })
-      .map((members): Json => ({ members: members.map(([name, string]) => [name, { string }] as const) })),
-  )
-  const property = fc.property(small, small, spelling, spelling, (one, other, way, otherWay) => {
-    const texts = [spelled(one, way), spelled(other, otherWay)] as const
-    const areEqual = isDeepStrictEqual(JSON.parse(texts[0]), JSON.parse(texts[1]))
-    if (areEqual) equal++
-    assert.equal(canonicalJson(texts[0]) === canonicalJson(texts[1]), areEqual, texts.join('\n'))
-  })
-  fc.assert(property, { numRuns: RUNS })
-  t.ok(equal > 50, `${equal} pairs were equal`)
-})
-
-t.test('a canonical text is well-formed, has the same value, and is its own canonical text', async () => {
+t.test('a canonical text is well-formed, and is its own canonical text', async () => {
   const property = fc.property(anyJson, spelling, (json, way) => {
     const text = spelled(json, way)
     const canonical = canonicalJson(text)
     assert.equal(canonicalJson(canonical), canonical)
     assert.equal(isJson(canonical), isJson(text))
-    if (!('text' in json)) assert.deepEqual(JSON.parse(canonical), JSON.parse(text))
   })
   fc.assert(property, { numRuns: RUNS / 10 })
 })
