@@ -231,8 +231,9 @@ const savePages = async (
           pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes
         returning c.tenant_id, c.page_group_id, c.pages_count
       ),
-      -- All counts in one object, by tenant and group: a join would compare each page with each group.
-      counts as (
+      -- All counts in one object, by tenant and group: a join would compare each page with each group. Materialized, or the
+      -- object would be made for each page.
+      counts as materialized (
         select jsonb_object_agg(counted.tenant_id || ' ' || counted.page_group_id, counted.pages_count) as of_group
         from counted
       ),
