@@ -13,7 +13,7 @@ const MOST: Readonly<Record<string, Partial<Record<Case, readonly [promises: num
       'read a page': [28, 1],
     },
     sqlite: {
-      'log, known': [27, 8],
+      'log, known': [27, 7],
       'log, new': [30, 13],
       'create a page': [33, 9],
       groups: [17, 1],

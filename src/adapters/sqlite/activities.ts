@@ -13,22 +13,15 @@ import { nameKeysOf } from '../../core/prospects/search-keys.ts'
 import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { type Together, weightOfChange } from '../stores/together.ts'
-import { addIdentifier, forgetFormer, isAsAssumed } from './identifiers.ts'
+import { addIdentifier, forgetFormer, IS_IDENTIFIER, isAsAssumed } from './identifiers.ts'
 import type { Database } from './open.ts'
 import type { Outbox } from './outbox.ts'
-import { insertInto } from './statements.ts'
-import { IS_KEPT } from './tenants.ts'
+import { insertInto, valuesFor } from './statements.ts'
 
 const PROSPECT = `
   select tenant_id, prospect_id, email, external_id, name, updated_at, erased_at, merged_into from prospects
   where tenant_id = :tenantId and prospect_id = :prospectId`
-/** Always one row. Whether the tenant has domains that identify no one is only looked up if the identifier has no row. */
-const IDENTIFIER = `
-  select i.hash, i.prospect_id, i.blocked_until, i.erasure_id,
-    i.hash is null and exists (
-      select 1 from identifiers where tenant_id = :tenantId and kind = 'emailDomain'
-    ) as may_be_domain
-  from (select 1) left join identifiers i on i.tenant_id = :tenantId and i.kind = :kind and i.hash = :hash`
+const IDENTIFIER = `select prospect_id, blocked_until, erasure_id from identifiers where ${IS_IDENTIFIER}`
 const IS_DOMAIN_LISTED = `
   select 1 from identifiers where tenant_id = :tenantId and kind = 'emailDomain' and hash = :hash`
 const RECEIPT = `
@@ -37,7 +30,8 @@ const RECEIPT = `
   from prospect_logs where tenant_id = :tenantId and source = :source and idempotency_key = :idempotencyKey
     and key_scope between :keyScope and :lastKeyScope
   order by key_scope desc limit 1`
-const CLOSED_TO = 'select tenant_id, closed_to as counted_id from counted_tenants where tenant_id = :tenantId'
+const CLOSED_TO = 'select closed_to as counted_id from counted_tenants where tenant_id = :tenantId'
+const TENANT = `select deleted_at is null as is_kept, (${CLOSED_TO}) as counted_id from tenants where tenant_id = :tenantId`
 
 const ADD_PROSPECT = insertInto('prospects', PROSPECT_CHANGES)
 const UNCHANGED = `
@@ -48,23 +42,24 @@ const FILL_PROSPECT = `
     last_name_key = :lastNameKey, attributes = coalesce(:attributes, attributes), updated_at = :updatedAt
   where ${UNCHANGED}`
 const IS_UNCHANGED = `select 1 from prospects where ${UNCHANGED}`
-const ADD_LOG = `
-  ${insertInto('prospect_logs', COLUMNS.prospect_logs)}
+const LOG_COLUMNS = Object.keys(COLUMNS.prospect_logs)
+const UNLESS_KEY_EXISTS = `
   on conflict (tenant_id, source, idempotency_key, key_scope) where idempotency_key is not null do nothing`
+const ADD_LOG = insertInto('prospect_logs', COLUMNS.prospect_logs) + UNLESS_KEY_EXISTS
+const ADD_LOG_OF_UNCHANGED = `
+  insert into prospect_logs (${LOG_COLUMNS}) select ${valuesFor(LOG_COLUMNS)} from prospects where ${UNCHANGED}
+  ${UNLESS_KEY_EXISTS}`
 
 /** Changes that arrive together are saved in one transaction, each whole or not at all. */
 export const sqliteActivities = (database: Database, outbox: Outbox, together: Together): Activities => {
-  const findCounted = (tenantId: string): string | null =>
-    database.get<{ countedId: string }>(CLOSED_TO, { tenantId })?.countedId ?? null
-
   /** Adds, fills, or only checks the prospect of a change. */
   const saveProspect = (
     { prospect, attributes, unchangedSince }: ActivityChange,
-    isKept: IsKept,
+    findTenant: FindTenant,
   ): Recorded => {
     const { tenantId, prospectId, updatedAt } = prospect
     if (unchangedSince === null) {
-      if (!isKept(tenantId)) return 'overtaken'
+      if (findTenant(tenantId)?.isKept !== 1) return 'overtaken'
       database.run(ADD_PROSPECT, { ...prospect, attributes, createdAt: updatedAt })
       return 'recorded'
     }
@@ -82,19 +77,20 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
 
   /** Saves changes of one transaction, for which each tenant is looked up once. */
   const createRecorder = () => {
-    const countedId = memoized((tenantId: string) => findCounted(tenantId) ?? '')
-    const isKept = memoized((tenantId: string) => database.has(IS_KEPT, { tenantId }))
+    const findTenant: FindTenant = memoized((tenantId) => database.get<Tenant>(TENANT, { tenantId }))
     const addEvents = outbox.ofTransaction()
     return ({ change, events }: Recording): Recorded => {
       const { log, identifiers, assumed, unchangedSince } = change
       if (!assumed.every((identifier) => isAsAssumed(database, identifier))) return 'overtaken'
-      if (log !== null && log.prospectLogId <= countedId(log.tenantId)) return 'overtaken'
-      if (saveProspect(change, isKept) === 'overtaken') return 'overtaken'
+      if (log !== null && log.prospectLogId <= (findTenant(log.tenantId)?.countedId ?? '')) return 'overtaken'
+      const isLogOnly = log !== null && change.prospect.updatedAt === unchangedSince
+      if (!isLogOnly && saveProspect(change, findTenant) === 'overtaken') return 'overtaken'
       for (const identifier of identifiers) {
         addIdentifier(database, identifier)
         if (unchangedSince !== null) forgetFormer(database, identifier)
       }
-      if (log !== null && database.run(ADD_LOG, logRow(log)) === 0) return 'overtaken'
+      const addLog = isLogOnly ? ADD_LOG_OF_UNCHANGED : ADD_LOG
+      if (log !== null && database.run(addLog, { ...logRow(log), unchangedSince }) === 0) return 'overtaken'
       addEvents(events, log === null ? [] : [log])
       return 'recorded'
     }
@@ -113,16 +109,12 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
 
   /** The row of an identifier; one that leads nowhere for an email whose domain identifies no one. */
   const findIdentifier = ({ domain, ...identifier }: IdentifierLookup): StoredIdentifier | null => {
+    const found = database.get<Leads>(IDENTIFIER, identifier)
+    if (found !== null) return { ...identifier, ...found }
     const { tenantId } = identifier
-    const found = database.get<FoundIdentifier>(IDENTIFIER, identifier)
-    if (found === null) return null
-    const { hash, mayBeDomain, ...leads } = found
-    if (hash !== null) return { ...identifier, ...leads }
     const isListed =
-      mayBeDomain === 1 &&
-      domain !== undefined &&
-      database.has(IS_DOMAIN_LISTED, { tenantId, hash: sha256(domain) })
-    return isListed ? { ...identifier, ...leads } : null
+      domain !== undefined && database.has(IS_DOMAIN_LISTED, { tenantId, hash: sha256(domain) })
+    return isListed ? { ...identifier, prospectId: null, blockedUntil: null, erasureId: null } : null
   }
 
   return {
@@ -137,7 +129,7 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
         ),
         identifiers: found,
         receipt: receipt ? { ...receipt, createdProspect: Boolean(receipt.createdProspect) } : null,
-        countedId: findCounted(tenantId),
+        countedId: database.get<{ countedId: string }>(CLOSED_TO, { tenantId })?.countedId ?? null,
       }
     },
 
@@ -147,8 +139,6 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
   }
 }
 
-type FoundIdentifier = Pick<StoredIdentifier, 'prospectId' | 'blockedUntil' | 'erasureId'> & {
-  readonly hash: string | null
-  readonly mayBeDomain: 0 | 1
-}
-type IsKept = (tenantId: string) => boolean
+type Leads = Pick<StoredIdentifier, 'prospectId' | 'blockedUntil' | 'erasureId'>
+type Tenant = { readonly isKept: 0 | 1; readonly countedId: string | null }
+type FindTenant = (tenantId: string) => Tenant | null
