@@ -4,6 +4,7 @@ import { createNewId } from '../../src/adapters/ids.ts'
 import { eraseProspects } from '../../src/core/erasures/erase-prospects.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { moveMerged } from '../../src/core/prospects/move-merged.ts'
+import { updatePlaceholders } from '../../src/core/tenants/update-placeholders.ts'
 import { createService } from '../../src/entry/index.ts'
 import { untilCompleted } from '../store-contract/completed.ts'
 import { passTime, stoppedClock } from '../support/setting.ts'
@@ -67,8 +68,11 @@ const setting = async (t: Test, kind: StoreKind) => {
   }
   const logsOf = async (prospectId: string) =>
     (await there.listTimeline({ tenantId, prospectId, limit: 100 })).value.items.length
+  /** Lists values that identify no one. */
+  const list = (...values: string[]) =>
+    updatePlaceholders({ store, clock: deps.clock })(tenantId, { values, isRemoved: false })
   const logs = async () => (await there.listProspectLogs({ tenantId, limit: 100 })).value.items
-  return { tenantId, there, log, logAll, logThere, complete, logs, logsOf, stopWhile }
+  return { tenantId, there, log, logAll, logThere, complete, list, logs, logsOf, stopWhile }
 }
 
 overStores(
@@ -162,6 +166,30 @@ overStores(
         { value: { prospectId: unchanged, createdProspect: false } },
       ])
       t.equal((await logs()).length, 4 + 3, 'each once')
+    })
+
+    t.test('after many new people, those whom another process knows are found', async (t) => {
+      const { tenantId, there, log, logThere, complete, list } = await setting(t, kind)
+      const email = (name: string) => ({ email: `${name}@example.com` })
+      let strangers = 0
+      const meetStrangers = async () => {
+        for (const last = strangers + 20; strangers < last; strangers++) await log(email(`new-${strangers}`))
+      }
+      const ada = await logThere({ ...email('ada'), idempotencyKey: 'first' })
+      const { prospectId } = await logThere(email('erased'))
+      await there.eraseProspect({ tenantId, prospectId })
+      await complete()
+      await list('@pos.example')
+      for (const [fields, expected] of [
+        [email('ada'), { prospectId: ada.prospectId, createdProspect: false }],
+        [{ ...email('ada'), idempotencyKey: 'first' }, { prospectLogId: ada.prospectLogId }],
+        [email('erased'), { kind: 'prospect_erased' }],
+        [{ email: 'till@pos.example' }, { createdProspect: true }],
+        [{ email: 'till@pos.example' }, { createdProspect: true }],
+      ] as const) {
+        await meetStrangers()
+        t.match(await log(fields), expected)
+      }
     })
 
     // A remembered person, one that is looked up as a blank is filled, and one that is created.

@@ -7,14 +7,14 @@ const MOST: Readonly<Record<string, Partial<Record<Case, readonly [promises: num
   {
     postgres: {
       'log, known': [37, 1],
-      'log, new': [53, 2],
+      'log, new': [37, 1],
       'create a page': [41, 1],
       groups: [30, 1],
       'read a page': [28, 1],
     },
     sqlite: {
       'log, known': [27, 7],
-      'log, new': [30, 13],
+      'log, new': [27, 11],
       'create a page': [33, 9],
       groups: [17, 1],
       'read a page': [15, 5],

@@ -4,7 +4,17 @@ import { equal, like, ok, same } from './assertions.ts'
 import { untilCompleted } from './completed.ts'
 import { section } from './contract.ts'
 import { twoProcesses } from './processes.ts'
-import { addTenant, at, newId, sha256 } from './rows.ts'
+import {
+  addTenant,
+  at,
+  changeOf,
+  fillOf,
+  identifiersNow,
+  newId,
+  sha256,
+  someLog,
+  someProspect,
+} from './rows.ts'
 
 const SHOP = 'noreply@shop.example'
 const TILL = 'till-7@pos.example'
@@ -207,6 +217,31 @@ export const placeholders = section(
       like(await store.prospects.find({ tenantId, prospectId }), { updatedAt: changesAt, email: SHOP })
       const stranger = { ...entry, tenantId: newId('tenant') }
       equal(await store.placeholders.add(stranger, null, at(0)), 'overtaken', 'an unknown tenant')
+    },
+
+    'no one gains an email whose domain was listed in the meantime': async ({ list, store, tenantId }) => {
+      const externalId = newId('prospect')
+      const known = someProspect(tenantId, { externalId })
+      equal(await store.activities.record(changeOf(known)), 'recorded')
+      const person = (n: number) => someProspect(tenantId, { email: `till-${n}@pos.example` })
+      const changes = [
+        changeOf(person(1), someLog(person(1))),
+        changeOf(person(2)),
+        fillOf(known, { email: 'till-3@pos.example' }, someLog(known)),
+      ]
+      const seenUnlisted = changes.map((change) => ({
+        ...change,
+        assumed: change.assumed.map((identifier) => ({ ...identifier, domain: 'pos.example' })),
+      }))
+      await list('@pos.example')
+      for (const change of seenUnlisted) equal(await store.activities.record(change), 'overtaken')
+      same(
+        await identifiersNow(
+          store.activities,
+          changes.flatMap(({ identifiers }) => identifiers),
+        ),
+        [],
+      )
     },
 
     'the emails of a domain are read in slices': async (scene) => {

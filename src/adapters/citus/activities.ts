@@ -1,4 +1,3 @@
-import { sha256 } from '../../core/engine/keys.ts'
 import { eventsOfLog } from '../../core/events/new-event.ts'
 import type {
   Activities,
@@ -7,11 +6,13 @@ import type {
   KnownActivity,
 } from '../../core/ports/activities.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
+import type { AssumedIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { claimsOf, knownOf, type RecallRow } from '../postgres/activities.ts'
 import { numbered, rowsOfEach } from '../postgres/numbered.ts'
 import { retriedThenHalved } from '../postgres/overtaken.ts'
 import { columns, piece, type Query, textArray } from '../postgres/sql.ts'
+import { domainHasher } from '../stores/people-rows.ts'
 import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { LOOKUPS_MAX, type Together, weightOfChange } from '../stores/together.ts'
@@ -86,11 +87,9 @@ const recallAll = async (
 ): Promise<KnownActivity[]> => {
   const all = numbered(lookups)
   const byId = all.filter(({ prospectId }) => prospectId !== undefined)
+  const hashOfDomain = domainHasher()
   const identifiers = all.flatMap(({ number, identifiers }) =>
-    identifiers.map(({ domain, ...identifier }) => {
-      const domainHash = domain === undefined ? null : sha256(domain)
-      return { ...identifier, domainHash, number }
-    }),
+    identifiers.map((identifier) => ({ ...identifier, domainHash: hashOfDomain(identifier), number })),
   )
   const keys = all.flatMap(({ number, key }) => (key ? [{ number, ...key }] : []))
   const rows = await query(tenantId)<RecallRow>`
@@ -198,7 +197,9 @@ const recordChanges = async (send: Send, outbox: Outbox, recordings: readonly Re
 const readAssumed = async (send: Send, outbox: Outbox, recordings: readonly Recording[]) => {
   const changes = recordings.map(({ change }) => change)
   const known = changes.filter(({ unchangedSince }) => unchangedSince !== null)
+  const hashOfDomain = domainHasher()
   const assumed = changes.flatMap((change) => change.assumed)
+  const domainHashes = assumed.flatMap((identifier) => hashOfDomain(identifier) ?? [])
   const keyed = changes.flatMap(({ log }) => (log?.idempotencyKey == null ? [] : log))
   const tenantIds = textArray(tenantsOf(changes.map(({ lookup }) => lookup)))
   const listed = (values: readonly (string | null)[]) => textArray([...new Set(values)])
@@ -229,8 +230,8 @@ const readAssumed = async (send: Send, outbox: Outbox, recordings: readonly Reco
       : send<{ tenantId: string; kind: string; hash: string; prospectId: string | null }>`
           select i.tenant_id, i.kind, i.hash, i.prospect_id from identifiers i
           where i.tenant_id = any (${tenantIds}::text[])
-            and i.kind = any (${listed(assumed.map(({ kind }) => kind))}::text[])
-            and i.hash = any (${listed(assumed.map(({ hash }) => hash))}::text[])`,
+            and i.kind = any (${listed([...assumed.map(({ kind }) => kind), 'emailDomain'])}::text[])
+            and i.hash = any (${listed([...assumed.map(({ hash }) => hash), ...domainHashes])}::text[])`,
     keyed.length === 0
       ? []
       : send<{ tenantId: string; source: string; idempotencyKey: string; keyScope: string }>`
@@ -264,8 +265,12 @@ const readAssumed = async (send: Send, outbox: Outbox, recordings: readonly Reco
       unchangedSince === null
         ? kept.has(tenantId)
         : updatedAt.get(`${tenantId} ${prospectId}`) === unchangedSince
-    const leadAsAssumed = assumed.every(({ kind, hash, prospectId }) => {
-      return (leadsTo.get(`${tenantId} ${kind} ${hash}`) ?? null) === prospectId
+    const isDomainListed = (identifier: AssumedIdentifier) =>
+      leadsTo.has(`${tenantId} emailDomain ${hashOfDomain(identifier)}`)
+    const leadAsAssumed = assumed.every((identifier) => {
+      const { kind, hash, prospectId } = identifier
+      const leadsToId = leadsTo.get(`${tenantId} ${kind} ${hash}`) ?? null
+      return leadsToId === prospectId && (prospectId !== null || !isDomainListed(identifier))
     })
     const canBeAdded =
       log === null ||

@@ -8,7 +8,12 @@ import type {
   StoredProspect,
   StoredReceipt,
 } from '../../core/ports/activities.ts'
-import type { AssumedIdentifier, NewIdentifier, StoredIdentifier } from '../../core/ports/identifiers.ts'
+import type {
+  AssumedIdentifier,
+  IdentifierLookup,
+  NewIdentifier,
+  StoredIdentifier,
+} from '../../core/ports/identifiers.ts'
 import type { FoundProspect } from '../../core/ports/prospects.ts'
 import { isLiving, type KeptIdentifier, type People, placeOfScope } from './people.ts'
 
@@ -19,9 +24,13 @@ export const memoryActivities = (
 ): Activities => {
   const { prospects, identifiers, formerIdentifiers, logs, counted, outbox } = people
 
+  const listedDomain = ({ tenantId, domain }: IdentifierLookup): KeptIdentifier | undefined =>
+    domain === undefined
+      ? undefined
+      : identifiers.byHash.at({ tenantId, kind: 'emailDomain', hash: sha256(domain) })
   const isAsAssumed = (assumed: AssumedIdentifier): boolean => {
     const found = identifiers.byHash.at(assumed)
-    if (found === undefined) return assumed.prospectId === null
+    if (found === undefined) return assumed.prospectId === null && listedDomain(assumed) === undefined
     return found.prospectId !== null && found.prospectId === assumed.prospectId
   }
   const isFree = (identifier: NewIdentifier): boolean => identifiers.byHash.at(identifier) === undefined
@@ -65,10 +74,9 @@ export const memoryActivities = (
   return {
     recall: async ({ tenantId, prospectId, identifiers: wanted, key }) => {
       const found = wanted.flatMap((identifier) => {
-        const { tenantId, domain } = identifier
         const found = identifiers.byHash.at(identifier)
-        if (found !== undefined || domain === undefined) return found ?? []
-        const ofDomain = identifiers.byHash.at({ tenantId, kind: 'emailDomain', hash: sha256(domain) })
+        if (found !== undefined) return found
+        const ofDomain = listedDomain(identifier)
         return ofDomain ? { ...ofDomain, kind: identifier.kind, hash: identifier.hash } : []
       })
       const ids = [prospectId, ...found.map((identifier) => identifier.prospectId)]

@@ -1,5 +1,3 @@
-import { sha256 } from '../../core/engine/keys.ts'
-import { memoized } from '../../core/engine/memoized.ts'
 import { eventsOfLog } from '../../core/events/new-event.ts'
 import type {
   Activities,
@@ -12,6 +10,7 @@ import type {
 } from '../../core/ports/activities.ts'
 import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
+import { domainHasher } from '../stores/people-rows.ts'
 import { COLUMNS, PROSPECT_CHANGES, sortedBy, without } from '../stores/rows.ts'
 import { logRow, timelineKey } from '../stores/timeline-key.ts'
 import { LOOKUPS_MAX, type Together, weightOfChange, weightOfLog } from '../stores/together.ts'
@@ -52,7 +51,7 @@ const CHANGE = columns('change', {
 const PROSPECT = columns('change', PROSPECT_CHANGES)
 const IDENTIFIER = columns('identifier', 'tenant_id, kind, hash, value, prospect_id')
 const NEW_IDENTIFIER = columns('identifier', 'number int, tenant_id, kind, hash, value, prospect_id')
-const ASSUMED = columns('assumed', 'number int, tenant_id, kind, hash, prospect_id')
+const ASSUMED = columns('assumed', 'number int, tenant_id, kind, hash, domain_hash, prospect_id')
 const LOG = columns('log', COLUMNS.prospect_logs)
 /** A log, and what only its events show. */
 const SENT_LOG = columns('log', { number: 'int', ...COLUMNS.prospect_logs, api_key_id: 'text', hops: 'int' })
@@ -176,13 +175,9 @@ export const claimsOf = ({ change }: Pick<Recording, 'change'>): string[] => {
 const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Promise<KnownActivity[]> => {
   const all = numbered(lookups)
   const byId = all.filter(({ prospectId }) => prospectId !== undefined)
-  // Many emails share a domain.
-  const hashOf = memoized(sha256)
+  const hashOfDomain = domainHasher()
   const identifiers = all.flatMap(({ number, identifiers }) =>
-    identifiers.map(({ domain, ...identifier }) => {
-      const domainHash = domain === undefined ? null : hashOf(domain)
-      return { ...identifier, domainHash, number }
-    }),
+    identifiers.map((identifier) => ({ ...identifier, domainHash: hashOfDomain(identifier), number })),
   )
   const keys = all.flatMap(({ number, tenantId, key }) => (key ? [{ number, tenantId, ...key }] : []))
   const rows = await query()<RecallRow>`
@@ -281,7 +276,10 @@ const recordChanges = async (
   )
   const identifiers = numberedRows(recordings, ({ change }) => change.identifiers)
   const filling = identifiers.filter(({ number }) => recordings[number]?.change.unchangedSince !== null)
-  const assumed = numberedRows(recordings, ({ change }) => change.assumed)
+  const hashOfDomain = domainHasher()
+  const assumed = numberedRows(recordings, ({ change }) =>
+    change.assumed.map((identifier) => ({ ...identifier, domainHash: hashOfDomain(identifier) })),
+  )
   const newEvents = numberedRows(recordings, ({ events }) => events.map(eventRow))
   const from = recordings.length < LONG_LIST ? 'from' : 'fromArrays'
   const rows = await announce(
@@ -289,14 +287,17 @@ const recordChanges = async (
       with change as (
         select * from ${CHANGE[from](changes)}
       ),
-      -- An identifier no longer leads where the decision saw it lead.
+      -- An identifier no longer leads where the decision saw it lead. One that leads to no one may be of a listed domain.
       broken as (
         select assumed.number from ${ASSUMED[from](assumed)}
           left join lateral (
             select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
             where i.tenant_id = assumed.tenant_id and i.kind = assumed.kind and i.hash = assumed.hash limit 1
           ) i on true
-        where i.leads_to is distinct from assumed.prospect_id
+        where i.leads_to is distinct from assumed.prospect_id or assumed.prospect_id is null and (
+          select true from identifiers i
+          where i.tenant_id = assumed.tenant_id and i.kind = 'emailDomain' and i.hash = assumed.domain_hash limit 1
+        )
       ),
       -- The changes whose assumptions hold: the tenant or the prospect is unchanged, and the key is free.
       changed as (

@@ -1,6 +1,7 @@
 import type { LogChange, Recording } from '../../core/ports/activities.ts'
 import type { IdentifierKind } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
+import { domainHasher } from '../stores/people-rows.ts'
 import { COLUMNS, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { columns, type Query } from './sql.ts'
@@ -16,6 +17,7 @@ const LOG_OF_NEW_PERSON = columns('log', {
   attributes: 'json',
   email_hash: 'text',
   external_id_hash: 'text',
+  domain_hash: 'text',
 })
 
 /** A recording that only adds a person with a log, if the person takes all identifiers that were looked up; else null. */
@@ -40,7 +42,11 @@ export const recordQuietPeople = async (
   noteEvents: NoteEvents,
   changes: readonly LogChange[],
 ): Promise<Recorded[]> => {
-  const logs = changes.map(rowOf)
+  const hashOfDomain = domainHasher()
+  const logs = changes.map((change) => ({
+    ...rowOf(change),
+    domainHash: hashOfDomain(change.assumed.find(({ kind }) => kind === 'email')),
+  }))
   const sorted = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
     ? sortedBy(logs, 'tenantId', 'source', 'idempotencyKey', 'keyScope')
     : logs
@@ -59,6 +65,9 @@ export const recordQuietPeople = async (
       ) is null) and (log.external_id_hash is null or (
         select true from identifiers i
         where i.tenant_id = log.tenant_id and i.kind = 'externalId' and i.hash = log.external_id_hash limit 1
+      ) is null) and (log.domain_hash is null or (
+        select true from identifiers i
+        where i.tenant_id = log.tenant_id and i.kind = 'emailDomain' and i.hash = log.domain_hash limit 1
       ) is null) and (log.idempotency_key is null or (
         select true from prospect_logs l
         where l.tenant_id = log.tenant_id and l.source = log.source

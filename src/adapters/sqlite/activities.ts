@@ -1,4 +1,3 @@
-import { sha256 } from '../../core/engine/keys.ts'
 import { memoized } from '../../core/engine/memoized.ts'
 import type {
   Activities,
@@ -13,7 +12,7 @@ import { nameKeysOf } from '../../core/prospects/search-keys.ts'
 import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { type Together, weightOfChange } from '../stores/together.ts'
-import { addIdentifier, forgetFormer, IS_IDENTIFIER, isAsAssumed } from './identifiers.ts'
+import { addIdentifier, forgetFormer, IS_IDENTIFIER, isAsAssumed, isDomainListed } from './identifiers.ts'
 import type { Database } from './open.ts'
 import type { Outbox } from './outbox.ts'
 import { insertInto, valuesFor } from './statements.ts'
@@ -22,8 +21,6 @@ const PROSPECT = `
   select tenant_id, prospect_id, email, external_id, name, updated_at, erased_at, merged_into from prospects
   where tenant_id = :tenantId and prospect_id = :prospectId`
 const IDENTIFIER = `select prospect_id, blocked_until, erasure_id from identifiers where ${IS_IDENTIFIER}`
-const IS_DOMAIN_LISTED = `
-  select 1 from identifiers where tenant_id = :tenantId and kind = 'emailDomain' and hash = :hash`
 const RECEIPT = `
   select tenant_id, source, idempotency_key, request_hash, prospect_id, prospect_log_id, type, created_prospect,
     created_at
@@ -108,13 +105,12 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
   })
 
   /** The row of an identifier; one that leads nowhere for an email whose domain identifies no one. */
-  const findIdentifier = ({ domain, ...identifier }: IdentifierLookup): StoredIdentifier | null => {
+  const findIdentifier = (lookup: IdentifierLookup): StoredIdentifier | null => {
+    const { domain, ...identifier } = lookup
     const found = database.get<Leads>(IDENTIFIER, identifier)
     if (found !== null) return { ...identifier, ...found }
-    const { tenantId } = identifier
-    const isListed =
-      domain !== undefined && database.has(IS_DOMAIN_LISTED, { tenantId, hash: sha256(domain) })
-    return isListed ? { ...identifier, prospectId: null, blockedUntil: null, erasureId: null } : null
+    if (!isDomainListed(database, lookup)) return null
+    return { ...identifier, prospectId: null, blockedUntil: null, erasureId: null }
   }
 
   return {

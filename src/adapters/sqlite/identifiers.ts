@@ -1,4 +1,10 @@
-import type { AssumedIdentifier, Identifier, NewIdentifier } from '../../core/ports/identifiers.ts'
+import { sha256 } from '../../core/engine/keys.ts'
+import type {
+  AssumedIdentifier,
+  Identifier,
+  IdentifierLookup,
+  NewIdentifier,
+} from '../../core/ports/identifiers.ts'
 import { FORMER_TEXTS_MAX } from '../../core/ports/prospects.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
@@ -8,6 +14,8 @@ import { insertInto } from './statements.ts'
 export const IS_IDENTIFIER = 'tenant_id = :tenantId and kind = :kind and hash = :hash'
 /** A blocked identifier leads to the empty text, which is no id. */
 const FIND_OWNER = `select coalesce(prospect_id, '') as leads_to from identifiers where ${IS_IDENTIFIER}`
+const IS_DOMAIN_LISTED = `
+  select 1 from identifiers where tenant_id = :tenantId and kind = 'emailDomain' and hash = :hash`
 const ADD = insertInto('identifiers', COLUMNS.identifiers)
 const RELEASE = `delete from identifiers where ${IS_IDENTIFIER} and prospect_id = :prospectId`
 const OF_PROSPECT = 'tenant_id = :tenantId and prospect_id = :prospectId'
@@ -40,8 +48,13 @@ const FORGET_SHOWN = { email: forgetShown('email'), externalId: forgetShown('ext
 const leadsTo = (database: Database, identifier: Identifier): string | null =>
   database.get<{ leadsTo: string }>(FIND_OWNER, identifier)?.leadsTo ?? null
 
+/** Whether the domain of an email is a placeholder of its tenant. */
+export const isDomainListed = (database: Database, { tenantId, domain }: IdentifierLookup): boolean =>
+  domain !== undefined && database.has(IS_DOMAIN_LISTED, { tenantId, hash: sha256(domain) })
+
 export const isAsAssumed = (database: Database, assumed: AssumedIdentifier): boolean =>
-  leadsTo(database, assumed) === assumed.prospectId
+  leadsTo(database, assumed) === assumed.prospectId &&
+  (assumed.prospectId !== null || !isDomainListed(database, assumed))
 
 /** Within `record`, adds an identifier. Overtaken if it exists. */
 export const addIdentifier = (database: Database, identifier: NewIdentifier): void =>

@@ -1,3 +1,4 @@
+import { andThen } from '../../core/engine/and-then.ts'
 import type {
   Activities,
   ActivityChange,
@@ -12,6 +13,9 @@ import type { Recorded } from '../../core/ports/world.ts'
  * identifiers lead to its prospect: then an activity is one write without a look-up. A remembered prospect may be stale.
  * The store checks that it is unchanged, and returns `overtaken` if it is not; then it is forgotten.
  *
+ * A look-up that is not remembered is assumed to find no one, once many in a row have found no one, as in an import: then a
+ * new person is one write, too. The store checks that as well.
+ *
  * Once half of the entries allowed were used since the last change of halves, the entries that were not used since then
  * are forgotten: so the least recently used go first.
  */
@@ -20,6 +24,7 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
   const halfMax = Math.ceil(entriesMax / 2)
   let recent = createEntries()
   let older = createEntries()
+  let foundNoOneInARow = 0
 
   const keep = (lookup: ActivityLookup, prospect: StoredProspect): void => {
     if (recent.size() >= halfMax) {
@@ -41,6 +46,7 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
     if (outcome === 'overtaken') {
       recent.delete(lookup)
       older.delete(lookup)
+      foundNoOneInARow = 0
     } else if (outcome === 'recorded' && prospect !== find(lookup) && allLeadToProspect(change)) {
       keep(lookup, prospect)
     }
@@ -48,8 +54,16 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
 
   return {
     recall: (lookup) => {
-      const prospect = isWhollyChecked(lookup) ? find(lookup) : undefined
-      return prospect === undefined ? activities.recall(lookup) : knownFrom(prospect, lookup)
+      if (!isWhollyChecked(lookup)) return activities.recall(lookup)
+      const prospect = find(lookup)
+      if (prospect !== undefined) return knownFrom(prospect, lookup)
+      // An id of a prospect was given out: it is the id of someone.
+      if (lookup.prospectId !== undefined) return activities.recall(lookup)
+      if (foundNoOneInARow >= FOUND_NO_ONE_MIN) return NO_ONE
+      return andThen(activities.recall(lookup), (known) => {
+        foundNoOneInARow = isNoOne(known) ? foundNoOneInARow + 1 : 0
+        return known
+      })
     },
 
     record: async (change, events) => {
@@ -67,6 +81,12 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
     }),
   }
 }
+
+/** So few new people among others that each would be looked up in vain are never assumed. */
+const FOUND_NO_ONE_MIN = 16
+const NO_ONE: KnownActivity = { prospects: [], identifiers: [], receipt: null, countedId: null }
+const isNoOne = ({ identifiers, receipt }: KnownActivity): boolean =>
+  identifiers.length === 0 && receipt === null
 
 /**
  * Whether the store, when it saves a log, sees that its key is taken. It sees only the scope of the log, so a key that can be

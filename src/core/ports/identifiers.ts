@@ -22,5 +22,8 @@ export type StoredIdentifier = Identifier & {
   readonly blockedUntil: Timestamp | null
   readonly erasureId: string | null
 }
-/** An identifier and where a decision saw it lead: to this prospect or, if that is null, to no prospect, unblocked. */
-export type AssumedIdentifier = Identifier & { readonly prospectId: string | null }
+/**
+ * An identifier and where a decision saw it lead: to this prospect or, if that is null, to no prospect. Then it was neither
+ * blocked nor a placeholder, and nor was the domain of an email.
+ */
+export type AssumedIdentifier = IdentifierLookup & { readonly prospectId: string | null }

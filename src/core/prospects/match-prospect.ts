@@ -199,9 +199,9 @@ const gainedValue = (identifiers: readonly NewIdentifier[], kind: IdentifierKind
 /** The identifiers that lead elsewhere than to this prospect, or to none. If that changes, the decision is overtaken. */
 const assumptions = (prospectId: string, { lookup }: Person, known: KnownActivity): AssumedIdentifier[] => {
   const assumed: AssumedIdentifier[] = []
-  for (const { tenantId, kind, hash } of lookup.identifiers) {
+  for (const { tenantId, kind, hash, domain } of lookup.identifiers) {
     const leadsToId = leadsTo(known, kind)
-    if (leadsToId !== prospectId) assumed.push({ tenantId, kind, hash, prospectId: leadsToId })
+    if (leadsToId !== prospectId) assumed.push({ tenantId, kind, hash, domain, prospectId: leadsToId })
   }
   return assumed
 }

@@ -34,11 +34,11 @@ const byId = (n: number): ActivityLookup => ({
 
 /** Remembers over a store that knows nothing, counts its look-ups, and may let every change be overtaken. */
 const setUp = (entriesMax = 10) => {
-  const state = { recalled: 0, recorded: 'recorded' as Recorded }
+  const state = { recalled: 0, recorded: 'recorded' as Recorded, known: NOTHING }
   const store = {
     recall: async () => {
       state.recalled++
-      return NOTHING
+      return state.known
     },
     record: async () => state.recorded,
   } satisfies Activities
@@ -183,6 +183,43 @@ t.test('past the bound the least recently used go first', async (t) => {
   let kept = 0
   for (let n = 1; n <= 100; n++) if (await findId(byEmail(emailOf(n)))) kept++
   t.ok(kept >= 2 && kept <= 4, `${kept} of 4`)
+})
+
+const FOUND_NO_ONE_MIN = 16
+/** Looks up as many strangers as it takes to assume that the next is one, too. */
+const lookUpStrangers = async ({ findId }: ReturnType<typeof setUp>) => {
+  for (let n = 1; n <= FOUND_NO_ONE_MIN; n++) await findId(byEmail(emailOf(1_000 + n)))
+}
+
+t.test('once many look-ups in a row have found no one, the next is assumed to', async (t) => {
+  const scene = setUp()
+  const { record, recall, findId, state } = scene
+  await record(changeOf(prospect(1)))
+  await lookUpStrangers(scene)
+  t.equal(state.recalled, FOUND_NO_ONE_MIN)
+  t.strictSame(recall(byEmail(emailOf(2))), NOTHING)
+  t.strictSame(recall({ ...byEmail(emailOf(2)), key: logKey('k') }), NOTHING)
+  t.equal(await findId(byEmail(emailOf(1))), idOf('prospect', 1), 'who is remembered is known')
+  t.equal(state.recalled, FOUND_NO_ONE_MIN)
+  await recall(byId(2))
+  await recall({ ...byEmail(emailOf(2)), key: logKey('k', { lastKeyScope: 'z' }) })
+  t.equal(
+    state.recalled,
+    FOUND_NO_ONE_MIN + 2,
+    'an id, and a key that may be in several scopes, are looked up',
+  )
+})
+
+t.test('a person who was wrongly taken for new ends that, and so does each who is found', async (t) => {
+  const scene = setUp()
+  const { record, findId, state } = scene
+  await lookUpStrangers(scene)
+  state.recorded = 'overtaken'
+  await record(changeOf(prospect(1)))
+  const found = { ...emailIdentifier(TENANT, emailOf(1)), prospectId: idOf('prospect', 1) }
+  state.known = { ...NOTHING, identifiers: [{ ...found, blockedUntil: null, erasureId: null }] }
+  for (let n = 1; n <= 2 * FOUND_NO_ONE_MIN; n++) await findId(byEmail(emailOf(n)))
+  t.equal(state.recalled, 3 * FOUND_NO_ONE_MIN)
 })
 
 t.test('a memory for none is none', async (t) => {
