@@ -57,8 +57,7 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
       if (!isWhollyChecked(lookup)) return activities.recall(lookup)
       const prospect = find(lookup)
       if (prospect !== undefined) return knownFrom(prospect, lookup)
-      // An id of a prospect was given out: it is the id of someone.
-      if (lookup.prospectId !== undefined) return activities.recall(lookup)
+      if (!isByIdentifiers(lookup)) return activities.recall(lookup)
       if (foundNoOneInARow >= FOUND_NO_ONE_MIN) return NO_ONE
       return andThen(activities.recall(lookup), (known) => {
         foundNoOneInARow = isNoOne(known) ? foundNoOneInARow + 1 : 0
@@ -82,9 +81,12 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
   }
 }
 
-/** So few new people among others that each would be looked up in vain are never assumed. */
+/** A wrong assumption costs a write in vain. So many strangers in a row are rare where people are mostly known. */
 const FOUND_NO_ONE_MIN = 16
 const NO_ONE: KnownActivity = { prospects: [], identifiers: [], receipt: null, countedId: null }
+/** An id of a prospect was given out, so it is the id of someone; and a look-up that names no one finds no one. */
+const isByIdentifiers = ({ prospectId, identifiers }: ActivityLookup): boolean =>
+  prospectId === undefined && identifiers.length > 0
 const isNoOne = ({ identifiers, receipt }: KnownActivity): boolean =>
   identifiers.length === 0 && receipt === null
 
