@@ -64,6 +64,7 @@ export const serviceContestant = ({
       const cpu =
         before === null || after === null ? {} : { cpuUs: ((after - before) * 1e3) / sample.requests }
       const settled = publishes && one.creates ? { settleMs: await settle(target, requests) } : {}
+      if (one.creates) await rest(service())
       return { ...sample, ...cpu, ...settled }
     },
     stop: async () => {
@@ -74,6 +75,20 @@ export const serviceContestant = ({
 }
 
 const SETTLE_MS_MAX = 120_000
+const LOOK_MS = 100
+const RESTING_CPU_MS = 10
+
+/** Waits until a service rests. Its newest page may be published before others, and the next measurement would pay for them. */
+const rest = async (service: Service): Promise<void> => {
+  const giveUpAt = performance.now() + SETTLE_MS_MAX
+  for (let before = service.cpuMs(); before !== null; ) {
+    await pause(LOOK_MS)
+    const now = service.cpuMs()
+    if (now === null || now - before < RESTING_CPU_MS) return
+    if (performance.now() > giveUpAt) throw new Error('the service does not rest')
+    before = now
+  }
+}
 
 /** Waits until the newest page of every group that the requests went to is published; answers how long that took. */
 export const settle = async (target: Target, requests: readonly Request[]): Promise<number> => {
