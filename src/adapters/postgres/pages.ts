@@ -204,7 +204,7 @@ const savePages = async (
         -- The pages that can be added, each with its position among those of its group.
         select page.*, count(*) over (partition by page.tenant_id, page.page_group_id) as pages_in_group,
           row_number() over (partition by page.tenant_id, page.page_group_id order by page.page_id) as position
-        from ${NEW_PAGE.from(pages)}
+        from ${NEW_PAGE.fromAny(pages)}
         where (
           select true from page_groups g
           where g.tenant_id = page.tenant_id and g.status = 'active'
@@ -263,7 +263,7 @@ const savePages = async (
       -- A tenant without an enabled endpoint needs no events, unless every tenant has them.
       new_events as (
         insert into events (${EVENT.names})
-        select ${EVENT.values} from ${NEW_EVENT.from(events)}
+        select ${EVENT.values} from ${NEW_EVENT.fromAny(events)}
         where (event.number in (select number from page)) is true and (${everyEvent} or (
           select true from webhook_endpoints w where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
         ))

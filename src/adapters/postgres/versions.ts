@@ -196,7 +196,7 @@ export const postgresVersions = (
           select * from (
             select settlement.*, v.page_group_id, p.published_version_id, p.automatic_after, p.unpublish_at,
               coalesce(settlement.computed_name, v.computed_name) as name
-            from ${SETTLEMENT.from(settlements.map((settlement) => settledRow(tenantId, settlement)))}
+            from ${SETTLEMENT.fromAny(settlements.map((settlement) => settledRow(tenantId, settlement)))}
               join page_versions v using (tenant_id, page_id, version_id)
               join pages p using (tenant_id, page_group_id, page_id)
             where v.status not in ('ready', 'published', 'failed') and v.attempts = settlement.attempt
@@ -247,7 +247,7 @@ export const postgresVersions = (
         -- A tenant without an enabled endpoint needs no events, unless every tenant has them.
         new_events as (
           insert into events (${EVENT.names})
-          select ${EVENT.values} from ${EVENT.from(events.map(eventRow))}
+          select ${EVENT.values} from ${EVENT.fromAny(events.map(eventRow))}
           where (event.ids::json ->> 'versionId' in (select version_id from saved)) is true
             and (${everyEvent} or (
               select true from webhook_endpoints w
