@@ -71,9 +71,13 @@ export const measureInTurn = async (
   })
 }
 
-/** So that a fresh process is measured compiled, with its connections open and every email active. */
+/**
+ * So that a fresh process is measured compiled, with its connections open and every email active. With fewer callers for large
+ * batches: 64,000 activities that wait at once may be more than the service lets wait.
+ */
 export const warmUp = async (one: Case, contestants: readonly Contestant[]): Promise<void> => {
-  for (const contestant of contestants) await measured(contestant, one, { callers: 64, seconds: 3 })
+  const callers = (one.items ?? 1) < 1_000 ? 64 : 16
+  for (const contestant of contestants) await measured(contestant, one, { callers, seconds: 3 })
 }
 
 const measured = async (contestant: Contestant, one: Case, force: Force): Promise<Sample> => {
