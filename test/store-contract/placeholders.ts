@@ -223,10 +223,11 @@ export const placeholders = section(
       const externalId = newId('prospect')
       const known = someProspect(tenantId, { externalId })
       equal(await store.activities.record(changeOf(known)), 'recorded')
-      const person = (n: number) => someProspect(tenantId, { email: `till-${n}@pos.example` })
+      const logged = someProspect(tenantId, { email: 'till-1@pos.example' })
+      const created = someProspect(tenantId, { email: 'till-2@pos.example' })
       const changes = [
-        changeOf(person(1), someLog(person(1))),
-        changeOf(person(2)),
+        changeOf(logged, someLog(logged)),
+        changeOf(created),
         fillOf(known, { email: 'till-3@pos.example' }, someLog(known)),
       ]
       const seenUnlisted = changes.map((change) => ({
